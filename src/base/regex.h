@@ -1,0 +1,22 @@
+/* regex: Prometheus's label regular expressions: RE2's syntax, fully anchored ("^(?s:re)$"), on PCRE2 with a match limit.
+ * What RE2 lacks (back references, look-around, possessive, recursion ...) is refused. Plain literals and alternations of literals, the
+ * usual case, never reach PCRE2. */
+#ifndef GOODPUT_BASE_REGEX_H
+#define GOODPUT_BASE_REGEX_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct regex;
+
+/* NULL with an error (position in the pattern) when invalid. Needs no arena; free it. */
+struct regex *regex_new(struct str pattern, struct error *e);
+void regex_free(struct regex *re);
+bool regex_match(const struct regex *re, struct str text);
+/* Groups of the last match for label_replace: expands $1, ${1}, $name in `replacement` into `out`. False = no match. */
+struct buf;
+bool regex_expand(const struct regex *re, struct str text, struct str replacement, struct buf *out);
+/* When the pattern is an alternation of plain literals: their number and texts; 0 otherwise. */
+size_t regex_literals(const struct regex *re, const struct str **literals);
+
+#endif

@@ -1,0 +1,40 @@
+/* yaml: a YAML document (one) as a tree whose every node knows its line and column. On libyaml.
+ * Scalars stay text; aliases, tags, several documents and duplicate keys are refused with a position. */
+#ifndef GOODPUT_BASE_YAML_H
+#define GOODPUT_BASE_YAML_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
+
+struct yaml {
+	enum yaml_kind kind;
+	bool quoted;        /* scalar: was quoted, so "null" and "" are text */
+	int line, column;   /* 1-based */
+	struct str text;    /* scalar */
+	struct str key;     /* when a member of a map */
+	int key_line, key_column;
+	struct yaml *first, *next; /* children of a list or map, in order; siblings */
+	size_t count;
+};
+
+/* The tree lives in `arena`; `text` must outlive nothing (copied). An empty document is an empty map.
+ * Depth and number of nodes are limited (64, 1,000,000). */
+struct yaml *yaml_parse(struct arena *arena, struct str source, struct str text, struct error *e);
+struct yaml *yaml_get(const struct yaml *map, const char *key); /* NULL when absent or not a map */
+/* Reads a member; false with a positioned error when it has another type. Absent: *value is left alone, true. */
+bool yaml_get_str(const struct yaml *map, const char *key, struct str *value, struct error *e);
+bool yaml_get_double(const struct yaml *map, const char *key, double *value, struct error *e);
+bool yaml_get_bool(const struct yaml *map, const char *key, bool *value, struct error *e);
+/* false with an error at the first key that is not in `known` (NULL-terminated), naming the nearest known one. */
+bool yaml_only(const struct yaml *map, const char *const *known, struct error *e);
+/* An error at a node. The source is the one given to yaml_parse. Returns false. */
+bool yaml_error(const struct yaml *node, struct error *e, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#define YAML_EACH(node, child) for (const struct yaml *child = (node) ? (node)->first : NULL; child; child = child->next)
+
+#endif
