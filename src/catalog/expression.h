@@ -22,7 +22,14 @@ enum expression_kind {
 	EXPRESSION_NUMBER, EXPRESSION_SIGNAL, EXPRESSION_PRIMITIVE, EXPRESSION_BEFORE, /* before(signal): its reading in the window compared against */
 	EXPRESSION_NEGATE, EXPRESSION_ADD, EXPRESSION_SUBTRACT, EXPRESSION_MULTIPLY, EXPRESSION_DIVIDE, EXPRESSION_MIN, EXPRESSION_MAX,
 	EXPRESSION_LESS, EXPRESSION_LESS_EQUAL, EXPRESSION_GREATER, EXPRESSION_GREATER_EQUAL, EXPRESSION_EQUAL, EXPRESSION_NOT_EQUAL,
-	EXPRESSION_AND, EXPRESSION_OR, EXPRESSION_NOT
+	EXPRESSION_AND, EXPRESSION_OR, EXPRESSION_NOT,
+	/* functions of readings; min(a, b) and max(a, b) above are too */
+	EXPRESSION_FLOOR,    /* floor(x) */
+	EXPRESSION_AT_LEAST, /* at_least(x): only a lower bound is known, x */
+	EXPRESSION_AT_MOST,  /* at_most(x) */
+	EXPRESSION_KNOWN,    /* known(x): true when x is not unknown */
+	EXPRESSION_FIRST,    /* first(a, b): a unless unknown, else b */
+	EXPRESSION_ALPHA     /* alpha(length, gamma): solves length = (1 - a^(gamma + 1)) / (1 - a) for a in 0..1 */
 };
 
 /* What can be asked of a metric at a scope over a window. Table-driven: name, metric types allowed, extra arguments. */
