@@ -12,6 +12,8 @@ void *mem_zalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnu
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 char *mem_copy(const void *bytes, size_t size) __attribute__((malloc, returns_nonnull)); /* plus a final '\0' */
 void mem_free(void *block);
+/* Ends the process with the message, for sizes that overflow before they reach an allocation. */
+_Noreturn void mem_exhausted(size_t count, size_t size);
 
 #define NEW(type) ((type *)mem_zalloc(1, sizeof(type)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

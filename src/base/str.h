@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct str {
@@ -52,11 +53,14 @@ struct str str_trim(struct str s);
 /* Takes the part of `*rest` before the next `separator` and moves `*rest` behind it. False when `*rest` is exhausted
  * (ptr NULL); "a,,b" gives three parts, "" gives one. */
 bool str_split(struct str *rest, char separator, struct str *part);
+/* The first code point of s; returns its length in bytes. An invalid byte gives STR_RUNE_INVALID and 1; 0 = s is empty. */
+#define STR_RUNE_INVALID UINT32_MAX
+size_t str_rune(struct str s, uint32_t *rune);
 /* Valid UTF-8 (no surrogates, no overlong forms)? */
 bool str_is_utf8(struct str s);
 /* Number of terminal columns of a UTF-8 string (wide characters count 2, combining ones 0). */
 size_t str_columns(struct str s);
-/* Levenshtein distance, capped at `limit` + 1. For "did you mean". */
+/* Levenshtein distance in bytes, capped at `limit` + 1 (also when one is longer than 255 bytes). For "did you mean". */
 size_t str_distance(struct str a, struct str b, size_t limit);
 
 #endif

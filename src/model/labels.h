@@ -33,6 +33,13 @@ int labels_cmp(const struct labels *a, const struct labels *b);
 struct str labels_get(const struct labels *l, struct str name);
 static inline struct str labels_name(const struct labels *l) { return labels_get(l, LABEL_NAME); }
 
+/* [a-zA-Z_][a-zA-Z0-9_]*; a metric's name may hold ':' too. */
+bool label_name_is_classic(struct str name, bool metric);
+/* A label's name, quoted when it is not classic; a value, quoted. Escapes are those of PromQL (\\ \" \n \t \r \x1b), so that no
+ * control byte of a target reaches a terminal; the exposition formats know fewer and are written by expo. */
+void label_print_name(struct str name, struct buf *out);
+void label_print_value(struct str value, struct buf *out);
+
 /* name{a="b",c="d"}; values escaped; a name or label that is no legal classic name is quoted: {"my.metric","a b"="c"} */
 void labels_print(const struct labels *l, struct buf *out);
 

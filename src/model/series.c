@@ -1,0 +1,16 @@
+#include "model/series.h"
+
+const char *metric_type_name(enum metric_type type)
+{
+	switch (type) {
+	case METRIC_UNKNOWN: return "unknown";
+	case METRIC_COUNTER: return "counter";
+	case METRIC_GAUGE: return "gauge";
+	case METRIC_HISTOGRAM: return "histogram";
+	case METRIC_GAUGE_HISTOGRAM: return "gaugehistogram";
+	case METRIC_SUMMARY: return "summary";
+	case METRIC_INFO: return "info";
+	case METRIC_STATESET: return "stateset";
+	}
+	return "unknown";
+}
