@@ -6,8 +6,8 @@
  *   findings.yaml      what can be wrong: red line (an expression) or detector, severity, evidence, actions, what it suppresses
  *   pools              of the user's configuration: matchers, role, class, SLOs
  *
- * Loading checks everything that can be checked without data: unknown keys, metrics, signals and detectors, cycles, units. An entry
- * with an id that exists replaces the fields that it names; `disabled: true` removes it. */
+ * Loading checks everything that can be checked without data: unknown keys, metrics, signals and detectors, types, cycles, patterns. An
+ * entry with an id that exists replaces the fields that it names; `disabled: true` removes it. The formats: README.md of catalog/. */
 #ifndef GOODPUT_CATALOG_CATALOG_H
 #define GOODPUT_CATALOG_CATALOG_H
 
@@ -38,11 +38,20 @@ struct metric_spec {                  /* a canonical metric: "ttft", "running", 
 };
 
 struct name_spec {                    /* one exposed name that carries a metric in an engine */
-	struct str name;              /* family name as printed: histogram base name, counter with _total */
+	struct str name;              /* as printed: histogram base name, counter with _total; or one part of a histogram or summary, to be
+	                                 read as a plain counter: "vllm:iteration_tokens_total_count" */
 	struct str since, until;      /* versions; empty = open */
 	double scale;                 /* exposed value × scale = canonical unit (ms → s: 0.001); 1 */
 	struct { struct str label, value; } where[4]; /* only series with these label values (value: "a|b" alternatives) */
 	size_t where_count;
+	struct { struct str canonical, exposed; } labels[4]; /* labels with another name here: status → status_code (name_spec_label) */
+	size_t label_count;
+	double valid_low, valid_high; /* an exposed value outside [low, high] means "no data": the series counts as absent at that time. -INFINITY,
+	                                 INFINITY by default; DCGM's blank 9223372036854775794, vLLM's hit rate of -1 */
+	struct str invalid_reason;    /* "prefix caching is off" */
+	struct str value_labels[2];   /* the value is not the sample's but the product of the numbers in these labels (info metrics:
+	                                 value_labels: [num_gpu_blocks, block_size]); empty = the sample's value */
+	double blank;                 /* exposed values at or above this mean "no reading" (DCGM: 9223372036854775794); INFINITY */
 	struct str note;              /* caveat shown with the reading */
 	bool deprecated;              /* a reading from it raises metric-renamed; also when a newer name exists and this one was bound */
 };
@@ -53,12 +62,38 @@ struct engine_metric {
 	size_t name_count;
 	bool optional;                /* off by default in the engine (needs a flag or a feature): its absence is "not enabled", not "absent" */
 	struct str optional_hint;     /* the flag that turns it on */
+	struct str gone_reason;       /* why no newer name follows: "V1 preempts by recomputation" */
+	struct { struct str flavour, why; } not_in[4]; /* flavours that never export it */
+	size_t not_in_count;
 };
 
-/* A statement about the version: `seen` or `missing` family → version at least `from`, at most `to`. */
+/* What must hold on a page; every given part must. Families are given by the main prefix, or by "prefix*". */
+struct page_condition {
+	struct str seen;              /* this family is shown */
+	struct str label, no_label;   /* with / on no series with this label (a label of any `seen` family) */
+	struct str missing;           /* this family is not shown, on a page that is complete (engine_spec.complete) */
+	bool foreign;                 /* a family with a "prefix:" that no engine here has */
+};
+
+/* A statement about the version: when the condition holds, it is at least `from`, at most `to` ("0.15": with all 0.15.x). Every bound name
+ * with since and until is such a statement already. */
 struct version_mark {
-	struct str seen, missing, label; /* label: a label name that must be seen on `seen` */
+	struct page_condition when;
+	struct str flavour;           /* only in this flavour; empty = all */
 	struct str from, to;
+};
+
+struct flavour_spec {
+	struct str name;
+	struct page_condition when;
+	bool versionless;             /* names say nothing about the version there (servers that imitate the engine) */
+};
+
+/* An exporter expected on the same page. */
+struct companion_spec {
+	struct str exporter, why;     /* id; why it may be missing */
+	struct str not_in[4];         /* flavours without it */
+	size_t not_in_count;
 };
 
 struct engine_spec {
@@ -68,13 +103,26 @@ struct engine_spec {
 	size_t prefix_count;
 	struct str *families;         /* exact names that detect it too (engines without prefix) */
 	size_t family_count;
+	struct str *labels;           /* all of these must be on one of those families, none of the next: a router that borrows names */
+	size_t label_count;
+	struct str *no_labels;
+	size_t no_label_count;
 	bool exporter;                /* not an engine: DCGM, process and HTTP families; may sit beside an engine on one page */
+	bool in_front;                /* routes to engines that may be watched too: the same requests are counted there again */
+	struct str *complete;         /* families of every whole page: with all of them, what is missing says something */
+	size_t complete_count;
+	struct str *variants;         /* other spellings of prefixes[0] (Ray: "ray_vllm:", "ray_vllm_"); names are listed in each */
+	size_t variant_count;
 	struct str *known;            /* families known but bound to no canonical metric: not "unknown to us" */
 	size_t known_count;
 	struct engine_metric *metrics;
 	size_t metric_count;
 	struct version_mark *marks;
 	size_t mark_count;
+	struct flavour_spec *flavours; /* the first that holds */
+	size_t flavour_count;
+	struct companion_spec *companions;
+	size_t companion_count;
 	struct str *scheduler_labels; /* "engine", "dp_rank": different schedulers */
 	size_t scheduler_label_count;
 	struct str *duplicate_labels; /* "tp_rank", "pp_rank", "moe_ep_rank": the same scheduler again */
@@ -106,7 +154,7 @@ struct signal_spec {
 	bool headline;                /* among the readings of the short output */
 	bool is_fraction;             /* 0..1: an unreachable target's share is [0, 1] */
 	struct str source_file;
-	int line;
+	int line, column;
 	size_t index;
 };
 
@@ -144,7 +192,7 @@ struct finding_spec {
 	struct action_spec *actions;
 	size_t action_count;
 	struct str requirement, source_file;
-	int line;
+	int line, column;
 	size_t index;
 };
 
@@ -179,13 +227,20 @@ bool catalog_init(struct catalog *c, const char *const *files, size_t file_count
 /* As catalog_init, from texts in memory (tests, fuzzing): loads the embedded catalogue only when asked. */
 bool catalog_init_text(struct catalog *c, bool embedded, struct str source, struct str text, struct error *e);
 void catalog_fini(struct catalog *c);
+/* Every detector that a finding names is in `names` (NULL-terminated); else false with an error at that finding. */
+bool catalog_check_detectors(const struct catalog *c, const char *const *names, struct error *e);
 
 const struct metric_spec *catalog_metric(const struct catalog *c, const char *id);
 const struct signal_spec *catalog_signal(const struct catalog *c, const char *id);
 const struct finding_spec *catalog_finding(const struct catalog *c, const char *id);
 /* Nearest known id, for "did you mean"; empty when none is near. */
 struct str catalog_nearest_signal(const struct catalog *c, struct str id);
-/* "0.9.2" against "0.10.1": by numbers. An empty version is unbounded: pass what is meant. */
+const struct engine_spec *catalog_engine(const struct catalog *c, const char *id);
+/* The exposed label that carries the canonical one ("status" → "status_code"); the same when nothing is said. */
+struct str name_spec_label(const struct name_spec *name, struct str canonical);
+/* "0.9.2" against "0.10.1": by numbers; "1.1.0rc2" is before "1.1.0". An empty version is unbounded: pass what is meant. */
 int version_cmp(struct str a, struct str b);
+/* Inside [since, until], open where empty; an until of "0.15" holds all of 0.15.x. */
+bool version_within(struct str version, struct str since, struct str until);
 
 #endif

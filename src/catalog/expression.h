@@ -45,6 +45,7 @@ enum primitive {
 	PRIMITIVE_COUNT,          /* count(m): increase of a counter, or of a histogram's _count */
 	PRIMITIVE_RATE,           /* rate(m): count per second really elapsed */
 	PRIMITIVE_SUM,            /* sum(h): increase of a histogram's _sum */
+	PRIMITIVE_RATE_SUM,       /* rate_sum(h): the same per second really elapsed */
 	PRIMITIVE_MEAN,           /* mean(h): sum / count */
 	PRIMITIVE_QUANTILE,       /* quantile(0.99, h) */
 	PRIMITIVE_SHARE_ABOVE,    /* share_above(h, 0.2): between cells exact, inside a cell bounded */
