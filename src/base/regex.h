@@ -12,11 +12,15 @@ struct regex;
 /* NULL with an error (position in the pattern) when invalid. Needs no arena; free it. */
 struct regex *regex_new(struct str pattern, struct error *e);
 void regex_free(struct regex *re);
+/* A regex serves one thread at a time. Text on which PCRE2 hits the match limit does not match; that is logged once. */
 bool regex_match(const struct regex *re, struct str text);
+/* Has a match ever been given up? Then "no match" was not certain. */
+bool regex_gave_up(const struct regex *re);
 /* Groups of the last match for label_replace: expands $1, ${1}, $name in `replacement` into `out`. False = no match. */
 struct buf;
 bool regex_expand(const struct regex *re, struct str text, struct str replacement, struct buf *out);
-/* When the pattern is an alternation of plain literals: their number and texts; 0 otherwise. */
+/* When the pattern is an alternation of plain literals ("a|b", "(a|b)"): their number and texts, sorted and without doubles;
+ * 0 otherwise. */
 size_t regex_literals(const struct regex *re, const struct str **literals);
 
 #endif

@@ -14,19 +14,23 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 struct yaml {
 	enum yaml_kind kind;
 	bool quoted;        /* scalar: was quoted, so "null" and "" are text */
-	int line, column;   /* 1-based */
+	int line, column;   /* 1-based; the column counts characters */
 	struct str text;    /* scalar */
 	struct str key;     /* when a member of a map */
 	int key_line, key_column;
 	struct yaml *first, *next; /* children of a list or map, in order; siblings */
 	size_t count;
+	const struct yaml_document *document; /* source and text, for errors */
 };
 
 /* The tree lives in `arena`; `text` must outlive nothing (copied). An empty document is an empty map.
  * Depth and number of nodes are limited (64, 1,000,000). */
 struct yaml *yaml_parse(struct arena *arena, struct str source, struct str text, struct error *e);
 struct yaml *yaml_get(const struct yaml *map, const char *key); /* NULL when absent or not a map */
-/* Reads a member; false with a positioned error when it has another type. Absent: *value is left alone, true. */
+/* Unquoted nothing, "~" or "null". */
+bool yaml_is_null(const struct yaml *node);
+/* Reads a member; false with a positioned error when it has another type. Absent or null: *value is left alone,
+ * true. Numbers and truth values must not be quoted. */
 bool yaml_get_str(const struct yaml *map, const char *key, struct str *value, struct error *e);
 bool yaml_get_double(const struct yaml *map, const char *key, double *value, struct error *e);
 bool yaml_get_bool(const struct yaml *map, const char *key, bool *value, struct error *e);
