@@ -1,0 +1,325 @@
+#include "store/store.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/vec.h"
+#include "store/index.h"
+
+#include <stdlib.h>
+
+/* One cache line: what an append reads and writes, first. Times and values stand in one block, times first, so that a window of them is
+ * handed out without a copy. */
+struct series {
+	int64_t *t;
+	double *v;
+	uint32_t count, cap;
+	int64_t newest_ms;
+	const struct labels *labels;
+	uint32_t id;
+	enum metric_type type;
+} __attribute__((aligned(64)));
+
+/* Series live in slabs in the order of their birth, which is the order in which a page shows them: the next one is in the next line. */
+enum { SLAB_SERIES = 512, SERIES_FIRST_CAP = 8, PREFETCH_SERIES = 12, PREFETCH_TAIL = 6 };
+
+struct slab {
+	void *block; /* as allocated; the series start at the first line in it */
+	struct series *series;
+};
+
+struct store {
+	struct sink sink;
+	struct index index;
+	VEC(struct slab) slabs; /* of the series, by id */
+	size_t series_count;
+	uint32_t *slots; /* hash table over labels: id + 1, 0 = free */
+	size_t slot_count;
+	size_t sample_count;
+	int64_t oldest_ms, newest_ms;
+};
+
+static struct store *store_of(struct sink *sink)
+{
+	return (struct store *)((char *)sink - offsetof(struct store, sink));
+}
+
+/* ---- series ---- */
+
+static struct series *series_at(const struct store *s, size_t id)
+{
+	return &s->slabs.items[id / SLAB_SERIES].series[id % SLAB_SERIES];
+}
+
+static void slab_add(struct store *s)
+{
+	size_t line = _Alignof(struct series);
+	void *block = mem_zalloc(SLAB_SERIES + 1, sizeof(struct series));
+	uintptr_t first = ((uintptr_t)block + line - 1) / line * line;
+	VEC_PUSH(&s->slabs, (struct slab){ block, (struct series *)first });
+}
+
+static size_t slot_find(const struct store *s, const struct labels *labels)
+{
+	size_t mask = s->slot_count - 1, at = labels->hash & mask;
+	while (s->slots[at] && !labels_eq(series_at(s, s->slots[at] - 1)->labels, labels))
+		at = (at + 1) & mask;
+	return at;
+}
+
+static void slots_grow(struct store *s)
+{
+	mem_free(s->slots);
+	s->slot_count = s->slot_count ? s->slot_count * 2 : 64;
+	s->slots = mem_zalloc(s->slot_count, sizeof *s->slots);
+	for (size_t i = 0; i < s->series_count; i++)
+		s->slots[slot_find(s, series_at(s, i)->labels)] = (uint32_t)i + 1;
+}
+
+static struct series *series_find(const struct store *s, const struct labels *labels)
+{
+	uint32_t slot = s->slot_count ? s->slots[slot_find(s, labels)] : 0;
+	return slot ? series_at(s, slot - 1) : NULL;
+}
+
+static struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type)
+{
+	if (s->series_count * 2 >= s->slot_count)
+		slots_grow(s);
+	if (s->series_count == s->slabs.count * SLAB_SERIES)
+		slab_add(s);
+	size_t slot = slot_find(s, labels);
+	struct series *series = series_at(s, s->series_count++);
+	series->labels = labels_ref(labels);
+	series->type = type;
+	series->id = index_add(&s->index, labels);
+	series->newest_ms = INT64_MIN;
+	s->slots[slot] = series->id + 1;
+	return series;
+}
+
+static struct series *sink_series(struct sink *sink, const struct labels *labels, enum metric_type type)
+{
+	struct store *s = store_of(sink);
+	struct series *series = series_find(s, labels);
+	if (!series)
+		return series_make(s, labels, type);
+	if (type != METRIC_UNKNOWN)
+		series->type = type;
+	return series;
+}
+
+static void series_grow(struct series *series)
+{
+	uint32_t cap = series->cap ? series->cap * 2 : SERIES_FIRST_CAP;
+	int64_t *t = mem_resize(NULL, cap, sizeof(int64_t) + sizeof(double));
+	double *v = (double *)(t + cap);
+	if (series->count) {
+		memcpy(t, series->t, series->count * sizeof *t);
+		memcpy(v, series->v, series->count * sizeof *v);
+	}
+	mem_free(series->t);
+	series->t = t;
+	series->v = v;
+	series->cap = cap;
+}
+
+/* ---- append ---- */
+
+static enum append_status series_append(struct series *series, int64_t t_ms, double value)
+{
+	if (__builtin_expect(t_ms <= series->newest_ms && series->count, 0)) {
+		if (t_ms < series->newest_ms)
+			return APPEND_OUT_OF_ORDER;
+		return number_bits(series->v[series->count - 1]) == number_bits(value) ? APPEND_SAME : APPEND_DUPLICATE;
+	}
+	if (series->count == series->cap)
+		series_grow(series);
+	series->t[series->count] = t_ms;
+	series->v[series->count++] = value;
+	series->newest_ms = t_ms;
+	return APPEND_OK;
+}
+
+static void store_count(struct store *s, int64_t t_ms, size_t samples)
+{
+	if (!samples)
+		return;
+	if (!s->sample_count || t_ms < s->oldest_ms)
+		s->oldest_ms = t_ms;
+	if (!s->sample_count || t_ms > s->newest_ms)
+		s->newest_ms = t_ms;
+	s->sample_count += samples;
+}
+
+static enum append_status sink_append(struct sink *sink, struct series *series, int64_t t_ms, double value)
+{
+	enum append_status status = series_append(series, t_ms, value);
+	store_count(store_of(sink), t_ms, status == APPEND_OK);
+	return status;
+}
+
+/* A row touches one line of the series, one of its times and one of its values, all of them cold when the fleet is large. They are asked
+ * for a few samples ahead: first the series, then, when that is likely there, its tails. */
+static size_t sink_append_row(struct sink *sink, struct series *const *series, const double *values, size_t count, int64_t t_ms)
+{
+	size_t stored = 0, refused = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (i + PREFETCH_SERIES < count)
+			__builtin_prefetch(series[i + PREFETCH_SERIES], 1);
+		if (i + PREFETCH_TAIL < count) {
+			const struct series *soon = series[i + PREFETCH_TAIL];
+			__builtin_prefetch(soon->t + soon->count, 1);
+			__builtin_prefetch(soon->v + soon->count, 1);
+		}
+		enum append_status status = series_append(series[i], t_ms, values[i]);
+		stored += status == APPEND_OK;
+		refused += status >= APPEND_DUPLICATE;
+	}
+	store_count(store_of(sink), t_ms, stored);
+	return refused;
+}
+
+static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_append_row };
+
+/* ---- the store ---- */
+
+struct store *store_new(void)
+{
+	struct store *s = NEW(struct store);
+	s->sink.ops = &store_sink_ops;
+	index_init(&s->index);
+	return s;
+}
+
+void store_free(struct store *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->series_count; i++) {
+		mem_free(series_at(s, i)->t);
+		labels_unref(series_at(s, i)->labels);
+	}
+	VEC_EACH (&s->slabs, slab)
+		mem_free(slab->block);
+	VEC_FREE(&s->slabs);
+	mem_free(s->slots);
+	index_fini(&s->index);
+	mem_free(s);
+}
+
+struct sink *store_sink(struct store *s)
+{
+	return &s->sink;
+}
+size_t store_series_count(const struct store *s)
+{
+	return s->series_count;
+}
+size_t store_sample_count(const struct store *s)
+{
+	return s->sample_count;
+}
+
+bool store_bounds(const struct store *s, int64_t *oldest_ms, int64_t *newest_ms)
+{
+	if (!s->sample_count)
+		return false;
+	*oldest_ms = s->oldest_ms;
+	*newest_ms = s->newest_ms;
+	return true;
+}
+
+enum metric_type store_series_type(const struct store *s, const struct labels *labels)
+{
+	const struct series *series = series_find(s, labels);
+	return series ? series->type : METRIC_UNKNOWN;
+}
+
+/* ---- select ---- */
+
+/* Index of the first sample at or after t_ms. Series that are scraped together have equal times, so the answer for the one before (`hint`)
+ * is tried first: it saves a dozen cache misses of a binary search. */
+static size_t samples_seek(const int64_t *t, size_t count, int64_t t_ms, size_t hint)
+{
+	if (hint <= count && (hint == count || t[hint] >= t_ms) && (hint == 0 || t[hint - 1] < t_ms))
+		return hint;
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (t[middle] < t_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct series_view *store_select(const struct store *s, struct arena *arena, const struct matcher *matchers, size_t matcher_count,
+	int64_t from_ms, int64_t to_ms, size_t *count)
+{
+	size_t id_count, from_hint = 0, to_hint = 0;
+	const uint32_t *ids = index_select(&s->index, arena, matchers, matcher_count, &id_count);
+	struct series_view *views = arena_alloc(arena, (id_count + 1) * sizeof *views);
+	*count = 0;
+	for (size_t i = 0; i < id_count; i++) {
+		if (i + PREFETCH_SERIES < id_count)
+			__builtin_prefetch(series_at(s, ids[i + PREFETCH_SERIES]));
+		const struct series *series = series_at(s, ids[i]);
+		from_hint = samples_seek(series->t, series->count, from_ms, from_hint);
+		to_hint = to_ms == INT64_MAX ? series->count : samples_seek(series->t, series->count, to_ms + 1, to_hint);
+		if (from_hint < to_hint)
+			views[(*count)++] =
+				(struct series_view){ series->labels, series->t + from_hint, series->v + from_hint, to_hint - from_hint };
+	}
+	return views;
+}
+
+/* ---- label values ---- */
+
+static int compare_str(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static size_t str_sort_distinct(struct str *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof *values, compare_str);
+	size_t kept = 1;
+	for (size_t i = 1; i < count; i++)
+		if (!str_eq(values[i], values[kept - 1]))
+			values[kept++] = values[i];
+	return kept;
+}
+
+static struct str *values_of_index(const struct store *s, struct arena *arena, struct str label, size_t *count)
+{
+	const struct map *values = map_get(&s->index.names, label);
+	struct str *list = ARENA_ARRAY(arena, struct str, (values ? values->live : 0) + 1);
+	*count = 0;
+	if (values)
+		MAP_EACH (values, value)
+			list[(*count)++] = value->key;
+	return list;
+}
+
+struct str *store_label_values(
+	const struct store *s, struct arena *arena, struct str label, const struct matcher *matchers, size_t matcher_count, size_t *count)
+{
+	struct str *list;
+	if (!matcher_count) {
+		list = values_of_index(s, arena, label, count);
+	} else {
+		size_t id_count;
+		const uint32_t *ids = index_select(&s->index, arena, matchers, matcher_count, &id_count);
+		list = ARENA_ARRAY(arena, struct str, id_count + 1);
+		*count = 0;
+		for (size_t i = 0; i < id_count; i++) {
+			struct str value = labels_get(series_at(s, ids[i])->labels, label);
+			if (value.len)
+				list[(*count)++] = value;
+		}
+	}
+	*count = str_sort_distinct(list, *count);
+	return list;
+}

@@ -23,8 +23,8 @@ bool store_bounds(const struct store *s, int64_t *oldest_ms, int64_t *newest_ms)
 struct series_view *store_select(const struct store *s, struct arena *arena, const struct matcher *matchers, size_t matcher_count,
 	int64_t from_ms, int64_t to_ms, size_t *count);
 /* Sorted distinct values of a label over series that match (any matchers, also none). */
-struct str *store_label_values(const struct store *s, struct arena *arena, struct str label, const struct matcher *matchers,
-	size_t matcher_count, size_t *count);
+struct str *store_label_values(
+	const struct store *s, struct arena *arena, struct str label, const struct matcher *matchers, size_t matcher_count, size_t *count);
 /* The type that the TYPE line gave. */
 enum metric_type store_series_type(const struct store *s, const struct labels *labels);
 
