@@ -17,24 +17,25 @@ enum expo_format { EXPO_TEXT, EXPO_OPENMETRICS };
 enum expo_format expo_format_of(struct str content_type, struct str body);
 
 #define EXPO_NO_TIME INT64_MIN
+enum { EXPO_PAGE_MAX = 1 << 30 }; /* bytes */
 
 /* One series of a target as exposed (without target labels). Lives as long as the reader or until expo_reader_reset. */
 struct expo_series {
-	struct labels *labels;    /* with __name__; le and quantile normalised as Prometheus 3.x does where TYPE allows */
-	enum metric_type type;    /* of its family */
-	struct str family;        /* name on the TYPE line, else the sample's own name */
-	void *user;               /* the caller's, NULL at first: the store's series */
+	struct labels *labels; /* with __name__; le and quantile normalised as Prometheus 3.x does where TYPE allows */
+	enum metric_type type; /* of its family */
+	struct str family;     /* name on the TYPE line, else the sample's own name */
+	void *user;            /* the caller's, NULL at first: the store's series */
 };
 
 struct expo_sample {
 	struct expo_series *series;
 	double value;
-	int64_t t_ms;             /* EXPO_NO_TIME when the line has none */
+	int64_t t_ms; /* EXPO_NO_TIME when the line has none */
 	uint32_t line;
 };
 
 struct expo_exemplar {
-	uint32_t sample;          /* index in samples */
+	uint32_t sample; /* index in samples */
 	struct labels *labels;
 	double value;
 	int64_t t_ms;
@@ -54,12 +55,13 @@ struct expo_page {
 	size_t exemplar_count;
 	const struct expo_family *families; /* of HELP, TYPE, UNIT lines, in order of first mention */
 	size_t family_count;
-	size_t duplicates;        /* samples left out as second ones */
+	size_t series_known;        /* that the reader remembers, from all pages since expo_reader_reset: reset when many are gone */
+	size_t duplicates;          /* samples left out as second ones */
 	struct str first_duplicate; /* its series text, for the message */
-	bool same_shape;          /* every line's series was the same as in the page before: samples[i].series unchanged for all i */
+	bool same_shape;            /* every line's series was the same as in the page before: samples[i].series unchanged for all i */
 	/* A page with an error: samples hold its whole lines before the error. */
-	struct error error;       /* .set; line, column, excerpt of the page */
-	size_t dropped_lines;     /* non-empty, non-comment lines from the error on */
+	struct error error;   /* .set; line, column, excerpt of the page */
+	size_t dropped_lines; /* non-empty, non-comment lines from the error on */
 };
 
 struct expo_reader;
