@@ -12,41 +12,41 @@
 #include <stdint.h>
 
 enum http_failure {
-	HTTP_OK,             /* a whole answer arrived, whatever its status */
+	HTTP_OK, /* a whole answer arrived, whatever its status */
 	HTTP_BAD_URL,
-	HTTP_NO_HOST,        /* name resolution */
-	HTTP_REFUSED,        /* connection refused */
-	HTTP_UNREACHABLE,    /* no route, network down */
-	HTTP_TIMEOUT,        /* no whole answer in time */
-	HTTP_TLS,            /* handshake or certificate */
-	HTTP_RESET,          /* closed before any answer */
-	HTTP_CUT,            /* closed inside the body: fewer bytes than promised */
-	HTTP_TOO_LARGE,      /* body above max_bytes, after decompression (gzip bombs too) */
-	HTTP_BAD_ENCODING,   /* gzip that does not decompress */
-	HTTP_NOT_HTTP,       /* the port speaks something else */
+	HTTP_NO_HOST,      /* name resolution */
+	HTTP_REFUSED,      /* connection refused */
+	HTTP_UNREACHABLE,  /* no route, network down */
+	HTTP_TIMEOUT,      /* no whole answer in time */
+	HTTP_TLS,          /* handshake or certificate */
+	HTTP_RESET,        /* closed before any answer */
+	HTTP_CUT,          /* closed inside the body: fewer bytes than promised */
+	HTTP_TOO_LARGE,    /* body above max_bytes, after decompression (gzip bombs too) */
+	HTTP_BAD_ENCODING, /* gzip that does not decompress */
+	HTTP_NOT_HTTP,     /* the port speaks something else */
 	HTTP_OTHER
 };
 const char *http_failure_name(enum http_failure f); /* "refused", "timeout" ... stable words for --json */
 
 struct http_request {
 	const char *url;
-	const char *const *headers;   /* "Name: value", NULL-terminated, or NULL */
-	const char *post;             /* form body: makes it a POST; or NULL */
-	const char *bearer_token;     /* or NULL */
-	const char *ca_file;          /* or NULL */
-	bool insecure;                /* TLS not verified */
-	bool follow;                  /* follow redirects (at most 5, never from https to http, token only to the same host) */
-	int64_t timeout_ms;           /* whole request; 10000 when 0 */
-	size_t max_bytes;             /* of the decompressed body; 64 MiB when 0 */
+	const char *const *headers; /* "Name: value", NULL-terminated, or NULL */
+	const char *post;           /* form body: makes it a POST; or NULL */
+	const char *bearer_token;   /* or NULL */
+	const char *ca_file;        /* or NULL */
+	bool insecure;              /* TLS not verified */
+	bool follow;                /* follow redirects (at most 5, never from https to http, token only to the same host) */
+	int64_t timeout_ms;         /* whole request; 10000 when 0 */
+	size_t max_bytes;           /* of the decompressed body; 64 MiB when 0 */
 };
 
 struct http_answer {
 	enum http_failure failure;
-	char detail[256];             /* in words, for people: "connection refused by 127.0.0.1:8000" */
-	int status;                   /* 0 when none arrived */
+	char detail[256];                          /* in words, for people: "connection refused by 127.0.0.1:8000" */
+	int status;                                /* 0 when none arrived */
 	struct str content_type, location, server; /* of the last answer */
-	struct str body;              /* what arrived, also when cut */
-	int64_t start_ms;             /* wall clock */
+	struct str body;                           /* what arrived, also when cut */
+	int64_t start_ms;                          /* wall clock */
 	double duration_s;
 	bool body_is_partial;
 };

@@ -1,0 +1,227 @@
+#include "scrape/fleet.h"
+
+#include "base/clock.h"
+#include "scrape/classify.h"
+#include "scrape/ingest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void fleet_init(struct fleet *f, struct sink *sink)
+{
+	*f = (struct fleet){ .sink = sink };
+	arena_init(&f->arena);
+	map_init(&f->by_name);
+}
+
+static void target_free(struct target *t)
+{
+	expo_reader_free(t->reader);
+	ingest_free(t->ingest);
+	labels_unref(t->labels);
+	VEC_FREE(&t->scrapes);
+	VEC_FREE(&t->health);
+	mem_free(t);
+}
+
+void fleet_fini(struct fleet *f)
+{
+	VEC_EACH (&f->targets, t)
+		target_free(*t);
+	VEC_FREE(&f->targets);
+	map_fini(&f->by_name);
+	arena_fini(&f->arena);
+}
+
+struct target *fleet_find(const struct fleet *f, struct str name)
+{
+	return map_get(&f->by_name, name);
+}
+
+struct target *fleet_target(struct fleet *f, struct str name, struct str url, struct str job)
+{
+	struct target *t = fleet_find(f, name);
+	if (t)
+		return t;
+	t = NEW(struct target);
+	t->name = arena_str(&f->arena, name);
+	t->url = arena_str(&f->arena, url);
+	t->labels = labels_new((struct label[]){ { STR("instance"), t->name }, { STR("job"), job } }, 2);
+	t->memory_limit_bytes = NAN;
+	t->reader = expo_reader_new();
+	ingest_start(f->sink, t);
+	VEC_PUSH(&f->targets, t);
+	map_set(&f->by_name, name, t);
+	return t;
+}
+
+/* Room for one line of detail while it is put together. */
+struct detail {
+	char text[600];
+	size_t len;
+};
+
+static __attribute__((format(printf, 2, 3))) void detail_add(struct detail *d, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const char *separator = d->len ? "; " : "";
+	if (d->len + 3 < sizeof d->text) {
+		d->len += (size_t)snprintf(d->text + d->len, sizeof d->text - d->len, "%s", separator);
+		int added = vsnprintf(d->text + d->len, sizeof d->text - d->len, format, args);
+		size_t room = sizeof d->text - d->len - 1;
+		d->len += added < 0 ? 0 : (size_t)added < room ? (size_t)added : room;
+	}
+	va_end(args);
+}
+
+/* The detail in the fleet's arena; a target that fails the same way for a day holds the text once. */
+static struct str detail_keep(struct fleet *f, const struct target *t, const struct detail *d)
+{
+	struct str text = str_of(d->text, d->len);
+	if (d->len == 0)
+		return STR_EMPTY;
+	if (t->scrapes.count > 0 && str_eq(t->scrapes.items[t->scrapes.count - 1].detail, text))
+		return t->scrapes.items[t->scrapes.count - 1].detail;
+	return arena_str(&f->arena, text);
+}
+
+static const struct scrape_record *record_push(
+	struct fleet *f, struct target *t, struct scrape_record record, struct str when, const struct detail *d)
+{
+	record.when = when.len ? arena_str(&f->arena, when) : STR_EMPTY;
+	record.detail = detail_keep(f, t, d);
+	record.engine_families = true;
+	VEC_PUSH(&t->scrapes, record);
+	return &t->scrapes.items[t->scrapes.count - 1];
+}
+
+/* Nothing can be stored before the newest sample: the record says why this scrape has none. */
+static const struct scrape_record *refuse_old(
+	struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer)
+{
+	int64_t newest_ms = t->scrapes.items[t->scrapes.count - 1].t_ms;
+	struct detail d = { .len = 0 };
+	char at[40], newest[40];
+	time_format(t_ms, at);
+	time_format(newest_ms, newest);
+	if (t_ms == newest_ms)
+		detail_add(&d, "a second scrape at %s: refused", at);
+	else
+		detail_add(&d, "the clock went back: this scrape is of %s, the one before of %s: refused", at, newest);
+	return record_push(f, t,
+		(struct scrape_record){ .t_ms = newest_ms,
+			.outcome = SCRAPE_FAILED,
+			.status = answer->status,
+			.duration_s = answer->duration_s,
+			.bytes = answer->body.len },
+		when, &d);
+}
+
+static const struct expo_page *page_read(struct target *t, struct str when, const struct http_answer *answer, struct str body)
+{
+	char source[200];
+	int len = when.len ? snprintf(source, sizeof source, STR_FMT "@" STR_FMT, STR_ARG(t->name), STR_ARG(when))
+			   : snprintf(source, sizeof source, STR_FMT, STR_ARG(t->name));
+	size_t length = len < (int)sizeof source ? (size_t)len : sizeof source - 1;
+	return expo_read(t->reader, str_of(source, length), body, expo_format_of(answer->content_type, body));
+}
+
+/* What only the parser could tell. */
+static void class_refine(struct scrape_class *c, const struct expo_page *page, struct detail *d)
+{
+	if (c->outcome == SCRAPE_CUT) {
+		detail_add(d, "%zu samples before the cut are kept", page->sample_count);
+	} else if (page->error.set) {
+		c->outcome = str_is_utf8(c->page) ? SCRAPE_PARTIAL : SCRAPE_BAD_ENCODING;
+		char text[500];
+		error_text(&page->error, text, sizeof text);
+		detail_add(d, "%s", text);
+	} else if (page->sample_count == 0) {
+		c->outcome = SCRAPE_EMPTY;
+		detail_add(d, "only comments");
+	}
+}
+
+static void detail_of_tally(struct detail *d, const struct ingest_tally *tally, const struct expo_page *page)
+{
+	if (tally->duplicates && page->first_duplicate.len)
+		detail_add(d, "%zu duplicate samples left out, first " STR_FMT, tally->duplicates,
+			STR_ARG(str_head(page->first_duplicate, 200)));
+	else if (tally->duplicates)
+		detail_add(d, "%zu duplicate samples left out", tally->duplicates);
+	if (tally->refused)
+		detail_add(d, "%zu samples refused: not newer than what is stored, or over 10 min in the future", tally->refused);
+	if (tally->too_many_labels)
+		detail_add(d, "%zu samples refused: more than 64 labels", tally->too_many_labels);
+}
+
+/* A comments-only or empty page is a successful scrape without series, as in Prometheus. */
+static bool outcome_is_up(enum scrape_outcome o)
+{
+	return o == SCRAPE_OK || o == SCRAPE_EMPTY;
+}
+
+static void end_series(struct fleet *f, struct target *t, int64_t t_ms, enum scrape_outcome outcome, bool page)
+{
+	if (!page)
+		ingest_end_none(f->sink, t->ingest, t_ms);
+	else if (outcome_is_up(outcome))
+		ingest_end_whole(f->sink, t->ingest, t_ms);
+	else
+		ingest_end_partial(t->ingest);
+}
+
+const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer)
+{
+	if (t->scrapes.count > 0 && t_ms <= t->scrapes.items[t->scrapes.count - 1].t_ms)
+		return refuse_old(f, t, t_ms, when, answer);
+
+	struct scrape_class class;
+	struct detail detail = { .len = 0 };
+	struct ingest_tally tally = { 0 };
+	scrape_classify(answer, &class);
+	if (class.detail[0])
+		detail_add(&detail, "%s", class.detail);
+	const struct expo_page *page = class.page.len ? page_read(t, when, answer, class.page) : NULL;
+	if (page) {
+		class_refine(&class, page, &detail);
+		ingest_page(f->sink, t, page, t_ms, &tally);
+		tally.duplicates += page->duplicates;
+		detail_of_tally(&detail, &tally, page);
+	}
+	end_series(f, t, t_ms, class.outcome, page != NULL);
+	ingest_report(f->sink, t, t_ms, outcome_is_up(class.outcome), answer->duration_s, &tally);
+	return record_push(f, t,
+		(struct scrape_record){ .t_ms = t_ms,
+			.outcome = class.outcome,
+			.status = answer->status,
+			.duration_s = answer->duration_s,
+			.samples = tally.kept,
+			.duplicates = tally.duplicates,
+			.dropped_lines = page ? page->dropped_lines : 0,
+			.bytes = answer->body.len },
+		when, &detail);
+}
+
+static int gap_compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+int64_t target_interval_ms(const struct target *t)
+{
+	int64_t gaps[255]; /* the newest are enough: an interval that was changed counts as changed */
+	size_t count = 0;
+	for (size_t i = t->scrapes.count; i > 1 && count < ARRAY_LEN(gaps); i--) {
+		int64_t gap = t->scrapes.items[i - 1].t_ms - t->scrapes.items[i - 2].t_ms;
+		if (gap > 0)
+			gaps[count++] = gap;
+	}
+	if (count == 0)
+		return 0;
+	qsort(gaps, count, sizeof *gaps, gap_compare);
+	return count % 2 ? gaps[count / 2] : gaps[count / 2 - 1] + (gaps[count / 2] - gaps[count / 2 - 1]) / 2;
+}

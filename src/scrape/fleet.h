@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "expo/expo.h"
 #include "model/labels.h"
@@ -16,57 +17,61 @@
 
 enum scrape_outcome {
 	SCRAPE_OK,
-	SCRAPE_PARTIAL,         /* the page has an error: up 0, whole lines before it are kept */
-	SCRAPE_NO_ANSWER,       /* time-out */
+	SCRAPE_PARTIAL,   /* the page has an error: up 0, whole lines before it are kept */
+	SCRAPE_NO_ANSWER, /* time-out */
 	SCRAPE_REFUSED,
 	SCRAPE_NO_HOST,
 	SCRAPE_UNREACHABLE,
 	SCRAPE_TLS,
-	SCRAPE_UNAUTHORIZED,    /* 401, 403 */
-	SCRAPE_REDIRECT,        /* 3xx that was not followed */
-	SCRAPE_NOT_FOUND,       /* 404, 405 */
-	SCRAPE_HTTP_STATUS,     /* any other status than 200 */
-	SCRAPE_EMPTY,           /* 200 with an empty body, or comments only */
-	SCRAPE_HTML,            /* 200 with a web page */
-	SCRAPE_JSON,            /* 200 with JSON (TensorRT-LLM's plain /metrics) */
-	SCRAPE_CUT,             /* connection ended inside the body; whole lines are kept */
+	SCRAPE_UNAUTHORIZED, /* 401, 403 */
+	SCRAPE_REDIRECT,     /* 3xx that was not followed */
+	SCRAPE_NOT_FOUND,    /* 404, 405 */
+	SCRAPE_HTTP_STATUS,  /* any other status than 200 */
+	SCRAPE_EMPTY,        /* 200 with an empty body, or comments only */
+	SCRAPE_HTML,         /* 200 with a web page */
+	SCRAPE_JSON,         /* 200 with JSON (TensorRT-LLM's plain /metrics) */
+	SCRAPE_CUT,          /* connection ended inside the body; whole lines are kept */
 	SCRAPE_TOO_LARGE,
-	SCRAPE_BAD_ENCODING,    /* broken gzip, invalid UTF-8 */
+	SCRAPE_BAD_ENCODING, /* broken gzip, invalid UTF-8 */
 	SCRAPE_NOT_HTTP,
-	SCRAPE_FAILED           /* a remote Prometheus says up 0, or any other failure */
+	SCRAPE_FAILED /* a remote Prometheus says up 0, or any other failure */
 };
-const char *scrape_outcome_name(enum scrape_outcome o);   /* "no-answer", "unauthorized": stable words for --json */
+const char *scrape_outcome_name(enum scrape_outcome o); /* "no-answer", "unauthorized": stable words for --json */
 /* What it means and how to fix it, one sentence, for people. */
 const char *scrape_outcome_advice(enum scrape_outcome o);
 
 struct scrape_record {
-	int64_t t_ms;                 /* start */
+	int64_t t_ms; /* start */
 	enum scrape_outcome outcome;
-	int status;                   /* HTTP; 0 when none */
-	double duration_s;            /* NAN when unknown */
-	size_t samples, duplicates, dropped_lines, bytes;
-	struct str when;              /* the recording's own name of the moment, "" elsewhere */
-	struct str detail;            /* one line: parse error with position, curl's words ...; may be empty */
-	bool engine_families;         /* some family of a known engine or exporter was there (set by whoever binds; true by default) */
+	int status;        /* HTTP; 0 when none */
+	double duration_s; /* NAN when unknown */
+	size_t samples;    /* kept */
+	size_t duplicates; /* second samples of a series in the page: left out */
+	size_t dropped_lines, bytes;
+	struct str when;      /* the recording's own name of the moment, "" elsewhere */
+	struct str detail;    /* one line: parse error with position, curl's words ...; may be empty */
+	bool engine_families; /* some family of a known engine or exporter was there (set by whoever binds; true by default) */
 };
 
 struct target {
-	struct str name;              /* what people call it: "pod-a", "localhost:8000"; unique in the fleet; the instance label */
-	struct str url;               /* "" for recordings */
-	struct labels *labels;        /* target labels: job, instance, and static ones */
+	struct str name;                   /* what people call it: "pod-a", "localhost:8000"; unique in the fleet; the instance label */
+	struct str url;                    /* "" for recordings */
+	struct labels *labels;             /* target labels: job, instance, and static ones */
 	VEC(struct scrape_record) scrapes; /* in time order */
-	double memory_limit_bytes;    /* NAN when unknown */
-	VEC(struct { int64_t t_ms; int status; }) health; /* /health answers, of recordings */
-	/* ingest state */
+	double memory_limit_bytes;         /* NAN when unknown */
+	VEC(struct {
+		int64_t t_ms;
+		int status;
+	})
+	health; /* /health answers, of recordings */
 	struct expo_reader *reader;
-	VEC(struct series *) row;           /* series of the last page, in page order */
-	struct series *report[5];           /* up, scrape_duration_seconds, scrape_samples_scraped, _post_metric_relabeling, scrape_series_added */
-	VEC(struct series *) live;          /* series of the last good page: get stale markers when they vanish */
+	struct ingest *ingest; /* what the last page held, for the next one; src/scrape/ingest.h */
 };
 
 struct fleet {
-	struct arena arena;           /* names, details */
+	struct arena arena; /* names, details */
 	VEC(struct target *) targets;
+	struct map by_name;
 	struct sink *sink;
 };
 
@@ -78,8 +83,11 @@ struct target *fleet_find(const struct fleet *f, struct str name);
 
 /* One answer of a target at t_ms goes in: classified, parsed, appended with target labels (conflicting exposed labels become
  * exported_*), `up` and `scrape_*`, stale markers for what vanished, and a scrape_record. The only way pages enter, live or recorded.
- * `when` may be empty. Returns the record (valid until the next ingest of this target). */
-const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer);
+ * `when` may be empty. Returns the record (valid until the next ingest of this target).
+ * Times of a target must rise: a scrape that is not newer than the one before (the clock went back) is refused: its record is FAILED, has
+ * the time of the one before, and says so. */
+const struct scrape_record *fleet_ingest(
+	struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer);
 /* The median gap between a target's scrapes in ms; 0 when fewer than two. */
 int64_t target_interval_ms(const struct target *t);
 

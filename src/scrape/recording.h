@@ -1,5 +1,5 @@
 /* recording: scrapes of a fleet in a folder: scrapes.tsv (when, target, time_unix, file, http_status, content_type, duration_s) and one
- * body file each; optionally limits.tsv (target, memory_limit_bytes), health.tsv. Format: docs/formats/recording.md. */
+ * body file each; optionally a column error, and limits.tsv (target, memory_limit_bytes), health.tsv. Format: docs/formats/recording.md. */
 #ifndef GOODPUT_SCRAPE_RECORDING_H
 #define GOODPUT_SCRAPE_RECORDING_H
 
@@ -8,7 +8,7 @@
 /* One moment of a recording: scrapes that share a name (or a time where `when` is empty). */
 struct recording_moment {
 	struct str when;
-	int64_t t_ms;                 /* of its newest scrape */
+	int64_t t_ms; /* of its newest scrape */
 };
 struct recording {
 	struct recording_moment *moments; /* in time order */
@@ -26,10 +26,12 @@ ptrdiff_t recording_find(const struct recording *r, struct str text, struct erro
 /* Writing. Redaction: label values that name models, hosts, users or paths can be replaced consistently; what remains is listed. */
 struct recorder;
 struct recorder_options {
-	bool redact;                  /* default true */
+	bool redact; /* true unless the user asked for the names as they are */
 };
 struct recorder *recorder_new(const char *folder, const struct recorder_options *options, struct error *e);
 bool recorder_add(struct recorder *r, struct str when, struct str target, const struct http_answer *answer, struct error *e);
+/* What redaction replaced, by count, and the labels that it left as they are; one line. Before recorder_close. */
+void recorder_summary(const struct recorder *r, struct buf *out);
 bool recorder_close(struct recorder *r, struct error *e); /* frees it too */
 
 #endif

@@ -7,15 +7,15 @@
 struct scrape_options {
 	const char *bearer_token, *ca_file;
 	bool insecure;
-	int64_t timeout_ms;           /* 10000 */
-	size_t max_bytes;             /* 64 MiB */
-	size_t parallel;              /* 64 */
+	int64_t timeout_ms; /* 10000 */
+	size_t max_bytes;   /* 64 MiB */
+	size_t parallel;    /* 64 */
 };
 /* "localhost:8000", "http://h:8000", "http://h/custom/metrics", "h", ":8000" → full URL and short name. A bare host or port without a path
  * gets /metrics; https stays https. False for what cannot be a target. */
 bool scrape_url(struct arena *arena, struct str text, struct str *url, struct str *name, struct error *e);
 /* Scrapes all targets once, at the same time, without ingesting: answers[i] belongs to targets[i]. */
-void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o, struct http_answer *answers,
-	const volatile bool *stop);
+void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o,
+	struct http_answer *answers, const volatile bool *stop);
 
 #endif

@@ -1,0 +1,246 @@
+#include "scrape/ingest.h"
+
+#include <math.h>
+
+enum { FUTURE_MAX_MS = 10 * 60 * 1000 }; /* explicit timestamps beyond it are refused, as Prometheus does */
+
+static const char *const report_names[REPORT_COUNT] = {
+	[REPORT_UP] = "up",
+	[REPORT_DURATION] = "scrape_duration_seconds",
+	[REPORT_SAMPLES] = "scrape_samples_scraped",
+	[REPORT_POST_RELABEL] = "scrape_samples_post_metric_relabeling",
+	[REPORT_ADDED] = "scrape_series_added",
+};
+
+static struct ingest *ingest_new(void)
+{
+	struct ingest *in = NEW(struct ingest);
+	arena_init(&in->arena);
+	map_init(&in->by_store);
+	return in;
+}
+
+void ingest_free(struct ingest *in)
+{
+	if (!in)
+		return;
+	arena_fini(&in->arena);
+	map_fini(&in->by_store);
+	VEC_FREE(&in->row);
+	VEC_FREE(&in->row_scraped);
+	VEC_FREE(&in->values);
+	VEC_FREE(&in->live);
+	mem_free(in);
+}
+
+static struct scraped *scraped_of(struct ingest *in, struct series *store)
+{
+	struct map_entry *entry = map_put(&in->by_store, str_of((const char *)&store, sizeof store), NULL);
+	if (!entry->value) {
+		struct scraped *s = ARENA_NEW(&in->arena, struct scraped);
+		s->store = store;
+		entry->value = s;
+	}
+	return entry->value;
+}
+
+struct conflict {
+	struct str name, value;
+};
+
+/* The page's own value of a label that the target has too moves to exported_NAME, and further while that is taken. Shorter names first, so
+ * that the result does not depend on their order in the page. */
+static void conflicts_rename(struct labels_builder *b, struct conflict *conflicts, size_t count, struct arena *scratch)
+{
+	for (size_t done = 0; done < count; done++) {
+		size_t shortest = done;
+		for (size_t i = done + 1; i < count; i++)
+			if (conflicts[i].name.len < conflicts[shortest].name.len)
+				shortest = i;
+		struct conflict c = conflicts[shortest];
+		memmove(&conflicts[done + 1], &conflicts[done], (shortest - done) * sizeof *conflicts);
+		struct str name = c.name;
+		do
+			name = arena_printf(scratch, "exported_" STR_FMT, STR_ARG(name));
+		while (labels_builder_get(b, name).len > 0);
+		labels_builder_set(b, name, c.value);
+	}
+}
+
+/* Exposed labels with the target's attached. NULL when there are too many. */
+static struct labels *labels_attach(const struct labels *exposed, const struct labels *target)
+{
+	struct labels_builder b;
+	struct conflict conflicts[64];
+	size_t count = 0;
+	labels_builder_init(&b, exposed);
+	for (uint32_t i = 0; i < target->count; i++) {
+		struct str had = labels_get(exposed, target->items[i].name);
+		if (had.len > 0 && count < ARRAY_LEN(conflicts))
+			conflicts[count++] = (struct conflict){ target->items[i].name, had };
+		labels_builder_set(&b, target->items[i].name, target->items[i].value);
+	}
+	struct arena scratch;
+	arena_init(&scratch);
+	conflicts_rename(&b, conflicts, count, &scratch);
+	struct labels *all = b.overflowed ? NULL : labels_builder_build(&b);
+	arena_fini(&scratch);
+	return all;
+}
+
+static struct scraped *scraped_find(struct sink *sink, struct target *t, struct expo_series *exposed)
+{
+	if (exposed->user)
+		return exposed->user;
+	struct labels *labels = labels_attach(exposed->labels, t->labels);
+	if (labels) {
+		exposed->user = scraped_of(t->ingest, sink->ops->series(sink, labels, exposed->type));
+		labels_unref(labels);
+	} else {
+		exposed->user = ARENA_NEW(&t->ingest->arena, struct scraped);
+	}
+	return exposed->user;
+}
+
+static void append_timed(struct sink *sink, struct scraped *s, const struct expo_sample *sample, int64_t t_ms, struct ingest_tally *tally)
+{
+	bool future = sample->t_ms > t_ms && sample->t_ms - t_ms > FUTURE_MAX_MS;
+	enum append_status status = future ? APPEND_OUT_OF_ORDER : sink->ops->append(sink, s->store, sample->t_ms, sample->value);
+	/* An exporter repeats the same sample until it has a newer one: no fault, and no new sample. */
+	tally->refused += status == APPEND_OUT_OF_ORDER || status == APPEND_DUPLICATE;
+	tally->kept += status == APPEND_OK || status == APPEND_SAME;
+}
+
+/* False when the page must go the slow way. */
+static bool append_same_shape(struct sink *sink, struct ingest *in, const struct expo_page *page, int64_t t_ms, struct ingest_tally *tally)
+{
+	if (!page->same_shape || !in->row_is_page || page->sample_count != in->row.count)
+		return false;
+	double *values = in->values.items;
+	bool timed = false;
+	for (size_t i = 0; i < page->sample_count; i++) {
+		values[i] = page->samples[i].value;
+		timed |= page->samples[i].t_ms != EXPO_NO_TIME;
+	}
+	if (timed)
+		return false;
+	for (size_t i = 0; !in->row_is_live && i < in->row_scraped.count; i++)
+		tally->added += !in->row_scraped.items[i]->live;
+	tally->refused = sink->ops->append_row(sink, in->row.items, values, in->row.count, t_ms);
+	tally->kept = in->row.count - tally->refused;
+	return true;
+}
+
+static void row_add(struct ingest *in, struct scraped *s, double value, struct ingest_tally *tally)
+{
+	s->page = in->pages;
+	tally->added += !s->live;
+	VEC_PUSH(&in->row, s->store);
+	VEC_PUSH(&in->row_scraped, s);
+	VEC_PUSH(&in->values, value);
+}
+
+static void append_new_shape(struct sink *sink, struct target *t, const struct expo_page *page, int64_t t_ms, struct ingest_tally *tally)
+{
+	struct ingest *in = t->ingest;
+	in->pages++;
+	in->row.count = in->row_scraped.count = in->values.count = 0;
+	in->row_is_live = false;
+	for (size_t i = 0; i < page->sample_count; i++) {
+		const struct expo_sample *sample = &page->samples[i];
+		struct scraped *s = scraped_find(sink, t, sample->series);
+		if (!s->store)
+			tally->too_many_labels++;
+		else if (s->reserved)
+			tally->duplicates++;
+		else if (sample->t_ms != EXPO_NO_TIME)
+			append_timed(sink, s, sample, t_ms, tally);
+		else if (s->page == in->pages)
+			tally->duplicates++; /* two exposed series that are one with the target's labels */
+		else
+			row_add(in, s, sample->value, tally);
+	}
+	in->row_is_page = in->row.count == page->sample_count;
+	size_t refused = sink->ops->append_row(sink, in->row.items, in->values.items, in->row.count, t_ms);
+	tally->refused += refused;
+	tally->kept += in->row.count - refused;
+}
+
+void ingest_page(struct sink *sink, struct target *t, const struct expo_page *page, int64_t t_ms, struct ingest_tally *tally)
+{
+	if (!append_same_shape(sink, t->ingest, page, t_ms, tally))
+		append_new_shape(sink, t, page, t_ms, tally);
+}
+
+static void live_add(struct ingest *in, struct scraped *s)
+{
+	if (s->live)
+		return;
+	s->live = true;
+	VEC_PUSH(&in->live, s);
+}
+
+static void live_end(struct sink *sink, struct scraped *s, int64_t t_ms)
+{
+	sink->ops->append(sink, s->store, t_ms, number_stale());
+	s->live = false;
+}
+
+void ingest_end_whole(struct sink *sink, struct ingest *in, int64_t t_ms)
+{
+	if (in->row_is_live)
+		return;
+	/* The page number tells members of the row from the rest, also when this page had the shape of the one before. */
+	size_t kept = 0;
+	VEC_EACH (&in->live, item) {
+		if ((*item)->page == in->pages)
+			in->live.items[kept++] = *item;
+		else
+			live_end(sink, *item, t_ms);
+	}
+	in->live.count = kept;
+	VEC_EACH (&in->row_scraped, item)
+		live_add(in, *item);
+	in->row_is_live = true;
+}
+
+void ingest_end_partial(struct ingest *in)
+{
+	VEC_EACH (&in->row_scraped, item)
+		live_add(in, *item);
+	in->row_is_live = in->live.count == in->row_scraped.count;
+}
+
+void ingest_end_none(struct sink *sink, struct ingest *in, int64_t t_ms)
+{
+	VEC_EACH (&in->live, item)
+		live_end(sink, *item, t_ms);
+	in->live.count = 0;
+	in->row_is_live = false;
+}
+
+void ingest_start(struct sink *sink, struct target *t)
+{
+	t->ingest = ingest_new();
+	for (int i = 0; i < REPORT_COUNT; i++) {
+		struct labels_builder b;
+		labels_builder_init(&b, t->labels);
+		labels_builder_set(&b, LABEL_NAME, str_from(report_names[i]));
+		struct labels *labels = labels_builder_build(&b);
+		t->ingest->report[i] = sink->ops->series(sink, labels, METRIC_GAUGE);
+		scraped_of(t->ingest, t->ingest->report[i])->reserved = true;
+		labels_unref(labels);
+	}
+}
+
+void ingest_report(struct sink *sink, struct target *t, int64_t t_ms, bool up, double duration_s, const struct ingest_tally *tally)
+{
+	struct series *const *report = t->ingest->report;
+	sink->ops->append(sink, report[REPORT_UP], t_ms, up);
+	if (!isnan(duration_s))
+		sink->ops->append(sink, report[REPORT_DURATION], t_ms, duration_s);
+	size_t scraped = tally->kept + tally->duplicates + tally->refused + tally->too_many_labels;
+	sink->ops->append(sink, report[REPORT_SAMPLES], t_ms, (double)scraped);
+	sink->ops->append(sink, report[REPORT_POST_RELABEL], t_ms, (double)tally->kept);
+	sink->ops->append(sink, report[REPORT_ADDED], t_ms, (double)tally->added);
+}
