@@ -152,6 +152,7 @@ static bool regex_compile(struct regex *re, struct str translated, struct error 
 		PCRE2_UCHAR message[200];
 
 		pcre2_get_error_message(code, message, sizeof message);
+		offset -= offset > 0; /* PCRE2 points behind what it objects to */
 		return error_at(e, STR("regular expression"), re->pattern, regex_origin(re->pattern, offset), "%s", (const char *)message);
 	}
 	/* Where JIT is not to be had, pcre2_match interprets. */

@@ -4,11 +4,15 @@
 
 /* One pass over the tokens. Nothing is built: RE2's grammar as far as it differs from PCRE2's shows in single tokens and in
  * what a quantifier follows. Go's regexp/syntax, which Prometheus uses, is the reference. */
+enum { GROUPS_DEEP_MAX = 200 }; /* PCRE2's own limit is 250 */
+
 struct scan {
 	struct str pattern;
 	size_t at;
 	struct buf *out;
 	struct error *error;
+	size_t open[GROUPS_DEEP_MAX]; /* where the groups that are open now began */
+	size_t open_count;
 	enum { AFTER_NOTHING, AFTER_ITEM, AFTER_REPEAT } after; /* may a quantifier come now? */
 };
 
@@ -290,6 +294,8 @@ static bool scan_flags(struct scan *s, size_t start)
 	if (!closed || lone_minus || (flags.len == 0 && s->pattern.ptr[at] == ')'))
 		return scan_fail(
 			s, start, "unknown kind of group", "RE2 syntax has (...), (?:...), (?P<name>...) and the flags i, m, s, U");
+	if (s->pattern.ptr[at] == ')') /* "(?i)" sets flags and opens nothing */
+		s->open_count--;
 	buf_add(s->out, str_of(s->pattern.ptr + start, at + 1 - start));
 	s->at = at + 1;
 	s->after = AFTER_NOTHING;
@@ -306,6 +312,16 @@ static bool scan_named_group(struct scan *s, size_t start, size_t name_at)
 		return scan_fail(s, start, "a group's name is letters, digits and '_', closed by '>'", NULL);
 	buf_add(s->out, str_of(s->pattern.ptr + start, at + 1 - start));
 	s->at = at + 1;
+	return true;
+}
+
+static bool scan_group_end(struct scan *s)
+{
+	if (!s->open_count)
+		return scan_fail(s, s->at, "this ')' closes nothing", "remove it, or write \\) for the character itself");
+	s->open_count--;
+	scan_copy(s, 1);
+	s->after = AFTER_ITEM;
 	return true;
 }
 
@@ -339,6 +355,9 @@ static bool scan_group(struct scan *s)
 				str_starts(rest, STR("(?!")) ? "use the matcher !~ instead"
 							     : "patterns have RE2's syntax, as in Prometheus");
 	}
+	if (s->open_count == GROUPS_DEEP_MAX)
+		return scan_fail(s, start, "groups are nested deeper than 200", NULL);
+	s->open[s->open_count++] = start;
 	s->after = AFTER_NOTHING;
 	if (str_starts(rest, STR("(?P<")))
 		return scan_named_group(s, start, start + 4);
@@ -360,6 +379,7 @@ static bool scan_token(struct scan *s)
 	case '\\': return scan_escape(s, false);
 	case '[': return scan_class(s);
 	case '(': return scan_group(s);
+	case ')': return scan_group_end(s);
 	case '*':
 	case '+':
 	case '?': return scan_repeat(s, 1);
@@ -383,6 +403,8 @@ bool regex_translate(struct str pattern, struct buf *out, struct error *e)
 		if (!scan_token(&s))
 			return false;
 	}
+	if (s.open_count)
+		return scan_fail(&s, s.open[s.open_count - 1], "this '(' is not closed", "add ')', or write \\( for the character itself");
 	return true;
 }
 
@@ -399,8 +421,10 @@ size_t regex_origin(struct str pattern, size_t offset)
 		if (!scan_token(&s))
 			break;
 	}
+	bool beyond = offset >= out.len;
+
 	buf_fini(&out);
-	if (offset >= out.len)
+	if (beyond)
 		return s.at;
 	/* Inside a long token (a class), copied byte for byte but for a few escapes. */
 	size_t inside = offset - written;
