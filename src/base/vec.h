@@ -31,6 +31,6 @@
 		(v)->count = (v)->cap = 0;     \
 	} while (0)
 
-#define VEC_EACH(v, item) for (__typeof__(&(v)->items[0]) item = (v)->items; (v)->count && item != (v)->items + (v)->count; item++)
+#define VEC_EACH(v, item) for (__typeof__((v)->items[0]) *item = (v)->items; (v)->count && item != (v)->items + (v)->count; item++)
 
 #endif
