@@ -48,6 +48,7 @@ struct target_evidence {
 	VEC(int64_t) restarts;           /* times at which the process start time moved: the first sample with the new one */
 	int64_t interval_ms;
 	VEC(struct { uint64_t key; struct binding *binding; }) bindings; /* by the set of names shown */
+	struct binding **by_scrape;      /* of each answered scrape, filled on demand */
 };
 
 struct evidence {

@@ -1,0 +1,384 @@
+/* Histograms over a window: gathered per scheduler, checked, merged over a scope, read as quantiles, shares and cells. */
+#include "signals/window.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct bucket {
+	double le, count; /* cumulative */
+};
+
+static int by_bound(const void *a, const void *b)
+{
+	double x = ((const struct bucket *)a)->le, y = ((const struct bucket *)b)->le;
+	return (x > y) - (x < y);
+}
+
+static void spoil(enum unknown_reason *reason, struct str *why, enum unknown_reason r, struct str text)
+{
+	if (*reason == UNKNOWN_NONE) {
+		*reason = r;
+		*why = text;
+	}
+}
+
+/* Resets are those of the process and those that _count shows; every part of the histogram is read with the same ones. */
+static struct window_ends ends_with_falls(struct evaluation *ev, size_t target, const struct member_list *list, struct restart_times *restarts)
+{
+	struct window_ends w = window_ends_of(ev, target, restarts);
+	VEC_EACH(&list->members, m)
+		if (m->part == PART_COUNT)
+			restart_times_of_falls(ev->arena, &m->view, restarts);
+	return w;
+}
+
+static void add_bucket(struct bucket *buckets, size_t *count, double le, double value)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (buckets[i].le == le) {
+			buckets[i].count += value;
+			return;
+		}
+	buckets[(*count)++] = (struct bucket){ le, value };
+}
+
+/* Is this the first of its duplicates (other tp_rank, same identity, part and bound)? */
+static bool is_first_duplicate(const struct member_list *list, const struct member *m)
+{
+	if (!m->duplicate.len)
+		return true;
+	for (const struct member *o = list->members.items; o != m; o++)
+		if (o->identity == m->identity && o->part == m->part && o->duplicate.len && (m->part != PART_BUCKET || o->le == m->le))
+			return false;
+	return true;
+}
+
+/* Cumulative buckets become cells; what contradicts itself is told. */
+static void make_cells(struct arena *arena, struct histogram *h, struct bucket *buckets, size_t count, double scale)
+{
+	qsort(buckets, count, sizeof *buckets, by_bound);
+	h->bounds = arena_alloc(arena, (count + 1) * sizeof *h->bounds);
+	h->counts = arena_alloc(arena, (count + 1) * sizeof *h->counts);
+	h->count = count;
+	double before = 0;
+	for (size_t i = 0; i < count; i++) {
+		h->bounds[i] = buckets[i].le * scale;
+		h->counts[i] = buckets[i].count - before;
+		if (h->counts[i] < -1e-9 * fabs(before))
+			spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID,
+				arena_printf(arena, "bucket le=%g holds fewer events than the one below it", h->bounds[i]));
+		before = buckets[i].count;
+	}
+	if (!count || !isinf(h->bounds[count - 1]))
+		spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("no +Inf bucket"));
+	else if (!isnan(h->total) && fabs(before - h->total) > 1e-9 * fmax(before, h->total))
+		spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID,
+			arena_printf(arena, "the +Inf bucket counts %g events, _count %g", before, h->total));
+	if (isnan(h->total) && count && isinf(h->bounds[count - 1]))
+		h->total = before;
+}
+
+/* A sum must lie between the smallest and the largest that the cells allow. */
+static void check_sum(struct arena *arena, struct histogram *h)
+{
+	if (isnan(h->sum) || h->bucket_reason != UNKNOWN_NONE || h->over_reset || !h->count || h->bounds[0] < 0)
+		return;
+	double low = 0, high = 0;
+	for (size_t i = 0; i < h->count; i++) {
+		low += h->counts[i] * (i ? h->bounds[i - 1] : 0);
+		high += h->counts[i] > 0 ? h->counts[i] * h->bounds[i] : 0;
+	}
+	double slack = 1e-6 * fmax(low, h->sum) + 1e-9;
+	if (h->sum < low - slack || h->sum > high + slack)
+		spoil(&h->sum_reason, &h->sum_why, UNKNOWN_INVALID,
+			arena_printf(arena, "the sum %g lies outside what the buckets allow, %g to %g", h->sum, low, high));
+}
+
+bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, struct histogram *h)
+{
+	*h = (struct histogram){ .sum = NAN, .total = NAN, .elapsed_s = NAN, .layouts = 1 };
+	const struct member_list *list = evidence_members(ev->evidence, scheduler, m, ev->window.to_ms);
+	if (!list)
+		return false;
+	h->exposed = list->name->name;
+	h->note = list->name->note;
+	size_t target = ev->evidence->schedulers.items[scheduler].target;
+	struct restart_times restarts;
+	struct window_ends w = ends_with_falls(ev, target, list, &restarts);
+	struct bucket *buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *buckets);
+	size_t count = 0;
+	VEC_EACH(&list->members, member) {
+		if (!is_first_duplicate(list, member))
+			continue;
+		struct increase i = view_increase(&member->view, &w);
+		if (!i.known) {
+			if (i.reason == UNKNOWN_ABSENT || view_at(&member->view, ev->window.to_ms, w.patience_ms) < 0)
+				continue; /* vanished, or not there yet */
+			if (i.reason == UNKNOWN_INVALID && member->part == PART_SUM)
+				spoil(&h->sum_reason, &h->sum_why, i.reason, STR("the sum is no number, or fell below 0"));
+			else if (i.reason == UNKNOWN_INVALID && member->part == PART_BUCKET)
+				spoil(&h->bucket_reason, &h->bucket_why, i.reason, STR("a bucket is no count"));
+			else
+				spoil(&h->reason, &h->why, i.reason, STR_EMPTY);
+			continue;
+		}
+		h->over_reset |= i.reset;
+		if (member->part == PART_BUCKET && isnan(member->le))
+			spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket without a number in le"));
+		else if (member->part == PART_BUCKET)
+			add_bucket(buckets, &count, member->le, i.value);
+		else if (member->part == PART_SUM)
+			h->sum = (isnan(h->sum) ? 0 : h->sum) + i.value * list->name->scale;
+		else
+			h->total = (isnan(h->total) ? 0 : h->total) + i.value;
+		if (isnan(h->elapsed_s) || i.elapsed_s > h->elapsed_s)
+			h->elapsed_s = i.elapsed_s;
+	}
+	if (isnan(h->elapsed_s))
+		spoil(&h->reason, &h->why, UNKNOWN_OLD_END, STR_EMPTY);
+	make_cells(ev->arena, h, buckets, count, list->name->scale);
+	check_sum(ev->arena, h);
+	return true;
+}
+
+/* Cells of `h` on coarser bounds (a subset of its own). */
+static void coarsen(struct histogram *h, const double *bounds, size_t count, double *counts)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < count; i++) {
+		counts[i] = 0;
+		while (k < h->count && h->bounds[k] <= bounds[i])
+			counts[i] += h->counts[k++];
+	}
+}
+
+static bool has_bound(const struct histogram *h, double bound)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (h->bounds[i] == bound)
+			return true;
+	return false;
+}
+
+static bool same_bounds(const struct histogram *a, const struct histogram *b)
+{
+	return a->count == b->count && memcmp(a->bounds, b->bounds, a->count * sizeof *a->bounds) == 0;
+}
+
+static void merge_cells(struct arena *arena, struct histogram *into, struct histogram *from)
+{
+	if (!same_bounds(into, from)) { /* only bounds that both have say something about both */
+		double *common = arena_alloc(arena, (into->count + 1) * sizeof *common);
+		size_t n = 0;
+		for (size_t i = 0; i < into->count; i++)
+			if (has_bound(from, into->bounds[i]))
+				common[n++] = into->bounds[i];
+		double *a = arena_alloc(arena, (n + 1) * sizeof *a), *b = arena_alloc(arena, (n + 1) * sizeof *b);
+		coarsen(into, common, n, a);
+		coarsen(from, common, n, b);
+		into->bounds = common;
+		into->counts = a;
+		into->count = n;
+		from->counts = b;
+		into->layouts++;
+	}
+	for (size_t i = 0; i < into->count; i++)
+		into->counts[i] += from->counts[i];
+}
+
+static void merge_histogram(struct arena *arena, struct histogram *into, struct histogram *from)
+{
+	if (from->reason != UNKNOWN_NONE)
+		return;
+	if (from->bucket_reason != UNKNOWN_NONE)
+		spoil(&into->bucket_reason, &into->bucket_why, from->bucket_reason, from->bucket_why);
+	else if (into->bucket_reason == UNKNOWN_NONE)
+		merge_cells(arena, into, from);
+	if (from->sum_reason != UNKNOWN_NONE)
+		spoil(&into->sum_reason, &into->sum_why, from->sum_reason, from->sum_why);
+	into->sum += from->sum;
+	into->total += from->total;
+	into->over_reset |= from->over_reset;
+	into->elapsed_s = fmax(into->elapsed_s, from->elapsed_s);
+}
+
+bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, struct histogram *h)
+{
+	bool bound = false, usable = false;
+	struct histogram first_bad = { 0 };
+	size_t last_target = SIZE_MAX;
+	uint32_t in = 0;
+	for (size_t i = 0; i < s->member_count; i++) {
+		struct histogram one;
+		if (!scheduler_histogram(ev, s->members[i], m, &one))
+			continue;
+		size_t target = ev->evidence->schedulers.items[s->members[i]].target;
+		if (one.reason != UNKNOWN_NONE) {
+			if (!bound)
+				first_bad = one;
+			bound = true;
+			continue;
+		}
+		bound = true;
+		in += target != last_target;
+		last_target = target;
+		if (!usable)
+			*h = one;
+		else
+			merge_histogram(ev->arena, h, &one);
+		usable = true;
+	}
+	if (!usable)
+		*h = first_bad;
+	h->targets_in = in;
+	h->targets_all = in;
+	for (size_t i = 0; i < s->target_count; i++)
+		h->targets_all += target_missing(ev, s->targets[i], m, ev->window.to_ms);
+	return bound;
+}
+
+static struct reading with_context(struct reading r, const struct histogram *h)
+{
+	r.events = h->total;
+	r.elapsed_s = h->elapsed_s;
+	r.over_reset = h->over_reset;
+	r.exposed = h->exposed;
+	r.note = h->note;
+	r.targets_in = h->targets_in;
+	r.targets_all = h->targets_all;
+	return r;
+}
+
+static double total_of(const struct histogram *h)
+{
+	double sum = 0;
+	for (size_t i = 0; i < h->count; i++)
+		sum += h->counts[i];
+	return sum;
+}
+
+/* The value at a rank: linear inside its cell; +Inf beyond the last finite bound. */
+static double value_at_rank(const struct histogram *h, double rank)
+{
+	double below = 0;
+	for (size_t i = 0; i < h->count; i++) {
+		if (below + h->counts[i] >= rank && h->counts[i] > 0) {
+			double start = i ? h->bounds[i - 1] : h->bounds[0] > 0 ? 0 : h->bounds[0];
+			if (isinf(h->bounds[i]))
+				return INFINITY;
+			return start + (h->bounds[i] - start) * fmax(0, rank - below) / h->counts[i];
+		}
+		below += h->counts[i];
+	}
+	return INFINITY;
+}
+
+static double last_finite(const struct histogram *h)
+{
+	for (size_t i = h->count; i-- > 0;)
+		if (!isinf(h->bounds[i]))
+			return h->bounds[i];
+	return NAN;
+}
+
+/* Order statistics: the ranks between which the quantile lies with 95 %. */
+static void quantile_interval(const struct histogram *h, double q, double n, struct reading *r)
+{
+	double spread = 1.96 * sqrt(n * q * (1 - q)), low = q * n - spread, high = q * n + spread;
+	r->has_interval = true;
+	r->interval_low = low <= 0 ? 0 : value_at_rank(h, low);
+	r->interval_high = value_at_rank(h, fmin(high, n));
+	if (isinf(r->interval_low))
+		r->interval_low = last_finite(h);
+}
+
+struct reading histogram_quantile(const struct histogram *h, double q)
+{
+	if (h->reason != UNKNOWN_NONE)
+		return with_context(reading_unknown(h->reason, h->why), h);
+	if (h->bucket_reason != UNKNOWN_NONE)
+		return with_context(reading_unknown(h->bucket_reason, h->bucket_why), h);
+	double n = total_of(h);
+	if (n <= 0)
+		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
+	double finite = last_finite(h);
+	if (isnan(finite))
+		return with_context(reading_unknown(UNKNOWN_INVALID, STR("no finite bucket")), h);
+	double v = value_at_rank(h, q * n);
+	struct reading r = isinf(v) ? reading_bound(finite, INFINITY) : h->counts[0] == n ? reading_bound(0, h->bounds[0]) : reading_value(v);
+	quantile_interval(h, q, n, &r);
+	if (h->total > 0 && h->sum_reason == UNKNOWN_NONE)
+		r.mean = h->sum / h->total;
+	r.share_beyond = isinf(h->bounds[h->count - 1]) ? h->counts[h->count - 1] / n : 0;
+	return with_context(r, h);
+}
+
+struct reading histogram_mean(const struct histogram *h)
+{
+	if (h->reason != UNKNOWN_NONE)
+		return with_context(reading_unknown(h->reason, h->why), h);
+	if (h->sum_reason != UNKNOWN_NONE)
+		return with_context(reading_unknown(h->sum_reason, h->sum_why), h);
+	if (isnan(h->sum) || isnan(h->total))
+		return with_context(reading_unknown(UNKNOWN_ABSENT, STR("no _sum or _count")), h);
+	if (h->total == 0)
+		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
+	return with_context(reading_value(h->sum / h->total), h);
+}
+
+void wilson_interval(double k, double n, double *low, double *high)
+{
+	const double z = 1.959963984540054;
+	double p = k / n, z2 = z * z;
+	double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
+	double half = z / (1 + z2 / n) * sqrt(fmax(0, p * (1 - p) / n + z2 / (4 * n * n)));
+	*low = fmax(0, centre - half);
+	*high = fmin(1, centre + half);
+}
+
+struct reading histogram_count_above(const struct histogram *h, double x)
+{
+	if (h->reason != UNKNOWN_NONE || h->bucket_reason != UNKNOWN_NONE)
+		return histogram_quantile(h, 0.5); /* the same reason */
+	double sure = 0, possible = 0;
+	for (size_t i = 0; i < h->count; i++) {
+		double start = i ? h->bounds[i - 1] : 0;
+		sure += start >= x ? h->counts[i] : 0;
+		possible += h->bounds[i] > x ? h->counts[i] : 0;
+	}
+	return with_context(reading_bound(sure, possible), h);
+}
+
+struct reading histogram_share_above(const struct histogram *h, double x)
+{
+	struct reading above = histogram_count_above(h, x);
+	if (!reading_is_number(&above))
+		return above;
+	double n = total_of(h), unused;
+	if (n <= 0)
+		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
+	struct reading r = reading_bound(above.low / n, above.high / n);
+	r.has_interval = true;
+	wilson_interval(above.low, n, &r.interval_low, &unused);
+	wilson_interval(above.high, n, &unused, &r.interval_high);
+	return with_context(r, h);
+}
+
+struct reading histogram_share_top(const struct histogram *h)
+{
+	double finite = last_finite(h);
+	return histogram_share_above(h, isnan(finite) ? INFINITY : finite);
+}
+
+struct reading histogram_cells(struct arena *arena, const struct histogram *h)
+{
+	if (h->reason != UNKNOWN_NONE || h->bucket_reason != UNKNOWN_NONE)
+		return histogram_quantile(h, 0.5);
+	struct reading r = reading_value(0);
+	r.kind = READING_CELLS;
+	r.cells = arena_alloc(arena, (h->count + 1) * sizeof *r.cells);
+	for (size_t i = 0; i < h->count; i++)
+		if (h->counts[i] > 0)
+			r.cells[r.cell_count++] = (struct reading_cell){ i ? h->bounds[i - 1] : 0, h->bounds[i], h->counts[i] };
+	return with_context(r, h);
+}
