@@ -69,15 +69,27 @@ static bool scan_octal(struct scan *s)
 	return true;
 }
 
-/* "\Q...\E", to the end of the pattern when not closed. */
+/* "\Q...\E". RE2 lets the pattern's end close it, but Prometheus appends its anchor, which an open "\Q" would swallow. */
 static bool scan_quoted(struct scan *s)
 {
 	struct str body = str_skip(scan_rest(s), 2);
 	ptrdiff_t end = str_search(body, STR("\\E"));
 
-	scan_copy(s, end < 0 ? body.len + 2 : (size_t)end + 4);
-	if (end != 0 && body.len)
+	if (end < 0)
+		return scan_fail(s, s->at, "this \\Q is not closed", "add \\E");
+	scan_copy(s, (size_t)end + 4);
+	if (end > 0)
 		s->after = AFTER_ITEM;
+	return true;
+}
+
+/* PCRE2 repeats no bare assertion, RE2 does. */
+static bool scan_assertion(struct scan *s, size_t length)
+{
+	buf_add(s->out, STR("(?:"));
+	scan_copy(s, length);
+	buf_add_c(s->out, ')');
+	s->after = AFTER_ITEM;
 	return true;
 }
 
@@ -141,6 +153,32 @@ static bool scan_unknown_escape(struct scan *s, char c)
 	return scan_fail(s, s->at, problem, "a '\\' itself is written \\\\ (and doubled again inside a PromQL string)");
 }
 
+/* "\d" and its like, written out: PCRE2's \s has the vertical tab, and its JIT (10.42) lets \D, \S and \W match no character
+ * above ASCII once invalid UTF-8 is allowed. Each form ends in a range or class, so that a '-' behind it stays a '-'. */
+static bool scan_perl_class(struct scan *s, char c, bool in_class)
+{
+	static const struct {
+		char letter;
+		const char *inside, *outside;
+	} classes[] = {
+		{ 'd', "0-9", "[0-9]" },
+		{ 'D', "[:^digit:]", "[^0-9]" },
+		{ 's', " \\t\\n\\f-\\r", "[ \\t\\n\\f-\\r]" },
+		{ 'S', "\\x0b[:^space:]", "[^ \\t\\n\\f-\\r]" },
+		{ 'w', "_0-9A-Za-z", "[_0-9A-Za-z]" },
+		{ 'W', "[:^word:]", "[^_0-9A-Za-z]" },
+	};
+
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+		if (classes[i].letter != c)
+			continue;
+		buf_add_cstr(s->out, in_class ? classes[i].inside : classes[i].outside);
+		s->at += 2;
+		return true;
+	}
+	return false;
+}
+
 static bool scan_escape(struct scan *s, bool in_class)
 {
 	struct str rest = scan_rest(s);
@@ -166,10 +204,12 @@ static bool scan_escape(struct scan *s, bool in_class)
 		s->at += 2;
 		return true;
 	}
-	bool known = c && strchr("afnrtdDsSwW", c);
+	if (scan_perl_class(s, c, in_class))
+		return true;
+	bool known = c && strchr("afnrt", c);
 
-	if (!in_class)
-		known = known || (c && strchr("AbBz", c));
+	if (!in_class && c && strchr("AbBz", c))
+		return scan_assertion(s, 2);
 	if (!known && (is_letter(c) || (unsigned char)c >= 0x80))
 		return scan_unknown_escape(s, c);
 	scan_copy(s, 2);
@@ -380,6 +420,8 @@ static bool scan_token(struct scan *s)
 	case '[': return scan_class(s);
 	case '(': return scan_group(s);
 	case ')': return scan_group_end(s);
+	case '^':
+	case '$': return scan_assertion(s, 1);
 	case '*':
 	case '+':
 	case '?': return scan_repeat(s, 1);

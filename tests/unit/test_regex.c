@@ -91,6 +91,16 @@ static void matches_like_prometheus(void **state)
 		{ "a\\/b", "a/b", true },
 		{ "\xc3\xa9|b", "\xc3\xa9", true },
 		{ "(?m)^a$\\n^b$", "a\nb", true },
+		{ "\\D", "\xc3\xa9", true },
+		{ "\\S", "\xc3\xa9", true },
+		{ "[^\\W]", "\xc3\xa9", false },
+		{ "\\s", "\x0b", false },
+		{ "[\\S]", "\x0b", true },
+		{ "[\\w-z]+", "a-z", true },
+		{ "[\\s-z]", "a", false },
+		{ "[^\\D]", "7", true },
+		{ "a$?", "a", true },
+		{ "\\b{2}a", "a", true },
 		{ "x?", "xx", false },
 		{ "(|a)b", "ab", true },
 	};
@@ -156,6 +166,8 @@ static void refuses_what_re2_lacks(void **state)
 		{ "\\\xc3\xa9", 1, "ASCII punctuation" },
 		{ "(?P<>a)", 1, "name" },
 		{ "\\8", 1, "back references" },
+		{ "a\\Qb", 2, "not closed" },
+		{ "a)", 2, "closes nothing" },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
