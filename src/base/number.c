@@ -150,11 +150,13 @@ static const char *digits_parse(const char *at, const char *end, struct decimal 
 
 bool number_parse(struct str s, double *value)
 {
+	if (!s.len)
+		return false;
 	const char *at = s.ptr, *end = s.ptr + s.len;
 	struct decimal d = { 0 };
 	int significant = 0;
 
-	if (s.len && (*at == '-' || *at == '+'))
+	if (*at == '-' || *at == '+')
 		d.negative = *at++ == '-';
 	const char *whole = at;
 

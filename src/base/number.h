@@ -28,7 +28,8 @@ static inline double number_stale(void) { return number_from_bits(NUMBER_STALE_B
 static inline bool number_is_stale(double v) { return number_bits(v) == NUMBER_STALE_BITS; }
 
 /* Reads the whole slice as a decimal floating number ("1", "-1.5e+010", "NaN", "-nan", "+Inf", "infinity", any case),
- * correctly rounded. Hexadecimal forms, '_', blanks and empty text are refused. Fast path for short decimals. */
+ * correctly rounded. Hexadecimal forms, '_', blanks, empty text and numbers beyond the largest double are refused.
+ * Fast path for short decimals. */
 bool number_parse(struct str s, double *value);
 /* Whole slice as a decimal integer with optional sign. */
 bool number_parse_i64(struct str s, int64_t *value);

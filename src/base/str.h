@@ -37,7 +37,9 @@ static inline bool str_ends(struct str s, struct str suffix)
 /* The slice from byte `from` to the end (empty when beyond it). */
 static inline struct str str_skip(struct str s, size_t from)
 {
-	return from >= s.len ? str_of(s.ptr + s.len, 0) : str_of(s.ptr + from, s.len - from);
+	size_t step = from < s.len ? from : s.len;
+
+	return step ? str_of(s.ptr + step, s.len - step) : s; /* C forbids even NULL + 0 */
 }
 static inline struct str str_head(struct str s, size_t len) { return str_of(s.ptr, len < s.len ? len : s.len); }
 

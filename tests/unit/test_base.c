@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -35,6 +36,9 @@ static void str_parts(void **state)
 	assert_int_equal(str_search(STR("abc"), STR("abcd")), -1);
 	assert_int_equal(str_find(STR("abc"), 'c'), 2);
 	assert_int_equal(str_find(STR(""), 'c'), -1);
+	assert_null(str_skip(STR_EMPTY, 3).ptr);
+	assert_str(str_skip(STR("abc"), 2), "c");
+	assert_str(str_skip(STR("abc"), 9), "");
 }
 
 static void str_order(void **state)
@@ -430,6 +434,47 @@ static void files(void **state)
 	arena_fini(&a);
 }
 
+/* Runs `speak` with stderr in a file; what it wrote, '\0'-terminated in `text`. */
+static void captured(void (*speak)(void), char *text, size_t size)
+{
+	FILE *file = tmpfile();
+	int saved = dup(STDERR_FILENO);
+
+	assert_true(file && saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	speak();
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	text[fread(text, 1, size - 1, file)] = '\0';
+	fclose(file);
+}
+
+static void speak_all(void)
+{
+	log_error("broken: %d", 1);
+	log_warning("odd");
+	log_note("by the way");
+	log_debug("detail");
+	log_progress("%d of %d", 1, 2); /* not a terminal: silent */
+	log_progress(NULL);
+}
+
+static void log_levels(void **state)
+{
+	char text[1000];
+
+	captured(speak_all, text, sizeof text);
+	assert_string_equal(text, "goodput: error: broken: 1\ngoodput: warning: odd\ngoodput: by the way\n");
+	log_set_level(LOG_ERROR);
+	captured(speak_all, text, sizeof text);
+	assert_string_equal(text, "goodput: error: broken: 1\n");
+	log_set_level(LOG_DEBUG);
+	captured(speak_all, text, sizeof text);
+	assert_true(str_ends(str_from(text), STR("goodput: debug: detail\n")));
+	log_set_level(LOG_NOTE);
+}
+
 static void columns(void **state)
 {
 	setenv("COLUMNS", "123", 1);
@@ -458,6 +503,7 @@ int main(void)
 		cmocka_unit_test(durations),
 		cmocka_unit_test(times),
 		cmocka_unit_test(files),
+		cmocka_unit_test(log_levels),
 		cmocka_unit_test(columns),
 	};
 
