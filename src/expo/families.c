@@ -18,7 +18,6 @@ void family_table_fini(struct family_table *t)
 void family_table_clear(struct family_table *t)
 {
 	t->list.count = t->typed.count = 0;
-	t->unordered = false;
 	map_clear(&t->by_name);
 	arena_reset(&t->texts);
 }
@@ -36,7 +35,7 @@ static size_t family_index(struct family_table *t, struct str name)
 	return (size_t)(uintptr_t)entry->value - 1;
 }
 
-void family_table_add(struct family_table *t, const struct metadata *m, size_t mentioned)
+void family_table_add(struct family_table *t, const struct metadata *m)
 {
 	size_t index = family_index(t, m->name);
 	struct expo_family *family = &t->list.items[index];
@@ -47,17 +46,15 @@ void family_table_add(struct family_table *t, const struct metadata *m, size_t m
 		family->unit = arena_str(&t->texts, m->text);
 	if (m->kind != METADATA_TYPE)
 		return;
-	if (index < mentioned && (!t->typed.items[index] || family->type != m->type))
-		t->unordered = true;
 	family->type = m->type;
 	t->typed.items[index] = true;
 }
 
-static bool family_typed(const struct family_table *t, struct str name, size_t known, const struct expo_family **family)
+static bool family_typed(const struct family_table *t, struct str name, const struct expo_family **family)
 {
 	size_t index = (size_t)(uintptr_t)map_get(&t->by_name, name);
 
-	if (!index || index > known || !t->typed.items[index - 1])
+	if (!index || !t->typed.items[index - 1])
 		return false;
 	*family = &t->list.items[index - 1];
 	return true;
@@ -80,10 +77,10 @@ static const struct {
 	{ { "_info", 5 }, TYPE_BIT(INFO) },
 };
 
-bool family_table_find(const struct family_table *t, struct str sample_name, size_t known, struct str *name, enum metric_type *type)
+bool family_table_find(const struct family_table *t, struct str sample_name, struct str *name, enum metric_type *type)
 {
 	const struct expo_family *family = NULL;
-	bool found = family_typed(t, sample_name, known, &family);
+	bool found = family_typed(t, sample_name, &family);
 
 	/* At most one suffix fits, as none ends with another behind its '_'. */
 	for (size_t i = 0; i < ARRAY_LEN(suffixes) && !found; i++) {
@@ -91,7 +88,7 @@ bool family_table_find(const struct family_table *t, struct str sample_name, siz
 			continue;
 		struct str stem = str_head(sample_name, sample_name.len - suffixes[i].suffix.len);
 
-		found = family_typed(t, stem, known, &family) && (suffixes[i].types >> family->type & 1);
+		found = family_typed(t, stem, &family) && (suffixes[i].types >> family->type & 1);
 		break;
 	}
 	*name = found ? family->name : sample_name;

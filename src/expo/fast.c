@@ -85,7 +85,7 @@ static bool read_tail(struct expo_reader *r, struct grammar *g, const struct lin
 {
 	struct sample_tail tail;
 
-	if (!grammar_tail(g, labels_name(line->record->shown.labels), &tail, &r->exemplar_text))
+	if (!grammar_tail(g, line->record->name, &tail, &r->exemplar_text))
 		return false;
 	/* Whether a sample is a second one depends on its having an own time. */
 	if (line->timed != (tail.t_ms != EXPO_NO_TIME))

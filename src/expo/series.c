@@ -113,16 +113,30 @@ static void normalise_bounds(struct series_text *s, enum metric_type type)
 	}
 }
 
-static struct series_record *record_new(struct series_table *t, struct labels *labels)
+static struct series_record *record_new(struct series_table *t, struct labels *labels, struct str family, enum metric_type type)
 {
 	struct series_record *record = ARENA_NEW(&t->memory, struct series_record);
 
-	record->shown.labels = labels;
+	record->shown = (struct expo_series){ .labels = labels, .family = arena_str(&t->memory, family), .type = type };
+	record->name = labels_name(labels);
 	record->line = UINT32_MAX;
+	t->count++;
 	return record;
 }
 
-struct series_record *series_table_put(struct series_table *t, struct series_text *s, struct str family, enum metric_type type)
+static bool record_change(struct series_table *t, struct series_record *record, struct str family, enum metric_type type)
+{
+	struct expo_series *shown = &record->shown;
+	bool same_family = str_eq(shown->family, family), changed = !same_family || shown->type != type;
+
+	if (!same_family)
+		shown->family = arena_str(&t->memory, family);
+	shown->type = type;
+	return changed;
+}
+
+struct series_record *series_table_put(
+	struct series_table *t, struct series_text *s, struct str family, enum metric_type type, bool *changed)
 {
 	normalise_bounds(s, type);
 	struct labels *labels = labels_new(s->labels.items, s->labels.count);
@@ -133,14 +147,10 @@ struct series_record *series_table_put(struct series_table *t, struct series_tex
 
 	if (*slot) {
 		labels_unref(labels);
+		*changed = record_change(t, *slot, family, type);
 	} else {
-		*slot = record_new(t, labels);
-		t->count++;
+		*slot = record_new(t, labels, family, type);
+		*changed = false;
 	}
-	struct series_record *record = *slot;
-
-	record->shown.type = type;
-	if (!str_eq(record->shown.family, family))
-		record->shown.family = arena_str(&t->memory, family);
-	return record;
+	return *slot;
 }

@@ -11,22 +11,21 @@ struct family_table {
 	VEC(bool) typed;              /* had a TYPE line */
 	struct map by_name;           /* index in list plus one */
 	struct arena texts;
-	/* A TYPE line changed a family that samples may have been read under, so what a name belongs to depends on the place. */
-	bool unordered;
 };
 void family_table_init(struct family_table *t);
 void family_table_fini(struct family_table *t);
 void family_table_clear(struct family_table *t);
-/* HELP, TYPE or UNIT. A later line of the same kind wins. `mentioned` is the number of families before this stretch of
- * comments: one with a smaller index was known to samples already. */
-void family_table_add(struct family_table *t, const struct metadata *m, size_t mentioned);
-/* The family with a TYPE line that a sample's name belongs to, among the first `known` ones: its own name, else without the suffix that the
- * type has. False: none. */
-bool family_table_find(const struct family_table *t, struct str sample_name, size_t known, struct str *family, enum metric_type *type);
+/* HELP, TYPE or UNIT. A later line of the same kind wins. */
+void family_table_add(struct family_table *t, const struct metadata *m);
+/* The family with a TYPE line so far that a sample's name belongs to: its own name, else without the suffix that the type
+ * has. False: none; `family` is then the name itself. */
+bool family_table_find(const struct family_table *t, struct str sample_name, struct str *family, enum metric_type *type);
 
 struct series_record {
 	struct expo_series shown; /* first: what callers hold */
-	uint64_t page;            /* number of the last page with a sample of it that had no own time */
+	struct str name;          /* __name__ */
+	uint64_t page;            /* number of the last page with a sample of it */
+	uint64_t untimed_page;    /* the same, of a sample without own time */
 	uint32_t line;            /* index of its remembered line, or more than there are */
 };
 struct series_table {
@@ -37,8 +36,10 @@ struct series_table {
 void series_table_init(struct series_table *t);
 void series_table_fini(struct series_table *t);
 void series_table_clear(struct series_table *t);
-/* The record of a series as read, made when new; its type and family are set to these. Normalises le and quantile. */
-struct series_record *series_table_put(struct series_table *t, struct series_text *s, struct str family, enum metric_type type);
+/* The record of a series as read, made when new; its type and family are set to these;
+ * `*changed` tells that it had others. Normalises le and quantile. */
+struct series_record *series_table_put(
+	struct series_table *t, struct series_text *s, struct str family, enum metric_type type, bool *changed);
 
 /* A bound as Prometheus 3 writes it: shortest, with ".0" when it would look whole. `text` needs 40 bytes. */
 size_t bound_format(double value, char *text);
