@@ -119,23 +119,17 @@ struct str arena_str(struct arena *a, struct str s)
 
 struct str arena_vprintf(struct arena *a, const char *format, va_list args)
 {
-	char small[256];
 	va_list again;
 
 	va_copy(again, args);
-	int length = vsnprintf(small, sizeof small, format, args);
+	int length = vsnprintf(NULL, 0, format, args);
+	char *text = arena_alloc(a, length < 0 ? 1 : (size_t)length + 1);
 
-	if (length < 0)
-		length = 0;
-	char *text = arena_alloc(a, (size_t)length + 1);
-
-	if ((size_t)length < sizeof small)
-		memcpy(text, small, (size_t)length);
-	else
+	*text = '\0';
+	if (length > 0)
 		vsnprintf(text, (size_t)length + 1, format, again);
-	text[length] = '\0';
 	va_end(again);
-	return str_of(text, (size_t)length);
+	return str_of(text, length < 0 ? 0 : (size_t)length);
 }
 
 struct str arena_printf(struct arena *a, const char *format, ...)
