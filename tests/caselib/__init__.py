@@ -1,0 +1,1 @@
+"""Reads cases directories, asks the program, and judges its answers: what tests/run-cases and tests/run-prometheus share."""
