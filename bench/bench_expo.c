@@ -167,8 +167,8 @@ static int64_t round_store(const struct pages *pages)
 	return spent;
 }
 
-static void report(const char *name, const struct pages *pages, size_t samples, int rounds, size_t passes,
-	int64_t (*run)(const struct pages *pages))
+static void report(
+	const char *name, const struct pages *pages, size_t samples, int rounds, size_t passes, int64_t (*run)(const struct pages *pages))
 {
 	int64_t best = INT64_MAX;
 

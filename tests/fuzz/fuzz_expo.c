@@ -9,10 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REQUIRE(condition)       \
-	do {                     \
-		if (!(condition)) \
-			abort(); \
+#define REQUIRE(condition)                                                                                                                 \
+	do {                                                                                                                               \
+		if (!(condition))                                                                                                          \
+			abort();                                                                                                           \
 	} while (0)
 
 static void compare_samples(const struct expo_page *a, const struct expo_page *b)

@@ -94,9 +94,9 @@ static bool read_file(const char *path, const char *format_name, bool verdict_on
 		error_print(&error, stderr);
 	} else {
 		struct expo_reader *reader = expo_reader_new();
-		enum expo_format format = strcmp(format_name, "auto") == 0 ? expo_format_of(STR_EMPTY, body) :
-			strcmp(format_name, "text") == 0                   ? EXPO_TEXT :
-									     EXPO_OPENMETRICS;
+		enum expo_format format = strcmp(format_name, "auto") == 0   ? expo_format_of(STR_EMPTY, body)
+					  : strcmp(format_name, "text") == 0 ? EXPO_TEXT
+									     : EXPO_OPENMETRICS;
 		const struct expo_page *page = expo_read(reader, str_from(path), body, format);
 
 		if (verdict_only)

@@ -236,7 +236,10 @@ static void test_metadata_errors(void **state)
 	expect_error(state, EXPO_TEXT, "# TYPE a info\n", 1, 10, "is no metric type");
 	expect_error(state, EXPO_TEXT, "# TYPE a\n", 1, 9, "is no metric type");
 	expect_error(state, EXPO_TEXT, "# TYPE \n", 1, 8, "expected a metric's name");
-	expect_error(state, EXPO_TEXT, "# HELP a b\xff" "c\n", 1, 11, "not valid UTF-8");
+	expect_error(state, EXPO_TEXT,
+		"# HELP a b\xff"
+		"c\n",
+		1, 11, "not valid UTF-8");
 	expect_error(state, EXPO_OPENMETRICS, "# TYPE a untyped\n# EOF\n", 1, 10, "is no metric type");
 	expect_error(state, EXPO_OPENMETRICS, "# HELP a\n# EOF\n", 1, 9, "expected one blank");
 	expect_error(state, EXPO_OPENMETRICS, "# UNIT a_sx s\n# EOF\n", 1, 13, "is not the last part");
@@ -289,10 +292,28 @@ static void test_bounds(void **state)
 	static const struct {
 		const char *exposed, *normal;
 	} bounds[] = {
-		{ "1", "1.0" }, { "1.0", "1.0" }, { "1e0", "1.0" }, { "0.25", "0.25" }, { "0", "0.0" }, { "-0", "0.0" }, { "-1", "-1.0" },
-		{ "131072", "131072.0" }, { "1000000", "1e+06" }, { "1048576.0", "1.048576e+06" }, { "2.5e7", "2.5e+07" },
-		{ "0.0001", "0.0001" }, { "0.00001", "1e-05" }, { "0.000025", "2.5e-05" }, { "1e-7", "1e-07" }, { "1e22", "1e+22" },
-		{ "1.5e300", "1.5e+300" }, { "+INF", "+Inf" }, { "-inf", "-Inf" }, { "nan", "NaN" }, { "0x1", "0x1" }, { "many", "many" },
+		{ "1", "1.0" },
+		{ "1.0", "1.0" },
+		{ "1e0", "1.0" },
+		{ "0.25", "0.25" },
+		{ "0", "0.0" },
+		{ "-0", "0.0" },
+		{ "-1", "-1.0" },
+		{ "131072", "131072.0" },
+		{ "1000000", "1e+06" },
+		{ "1048576.0", "1.048576e+06" },
+		{ "2.5e7", "2.5e+07" },
+		{ "0.0001", "0.0001" },
+		{ "0.00001", "1e-05" },
+		{ "0.000025", "2.5e-05" },
+		{ "1e-7", "1e-07" },
+		{ "1e22", "1e+22" },
+		{ "1.5e300", "1.5e+300" },
+		{ "+INF", "+Inf" },
+		{ "-inf", "-Inf" },
+		{ "nan", "NaN" },
+		{ "0x1", "0x1" },
+		{ "many", "many" },
 	};
 
 	for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
@@ -317,8 +338,8 @@ static void test_bounds(void **state)
 
 static void test_duplicates(void **state)
 {
-	const struct expo_page *page =
-		read_page(state, EXPO_TEXT, "a{b=\"c\",d=\"e\"} 1\na{d=\"e\",b=\"c\"} 2\na{d=\"e\",b=\"c\"} 3 1000\na 4 1\na 5 2\na 6\na 7\n");
+	const struct expo_page *page = read_page(
+		state, EXPO_TEXT, "a{b=\"c\",d=\"e\"} 1\na{d=\"e\",b=\"c\"} 2\na{d=\"e\",b=\"c\"} 3 1000\na 4 1\na 5 2\na 6\na 7\n");
 
 	assert_int_equal(page->duplicates, 2);
 	assert_true(str_is(page->first_duplicate, "a{d=\"e\",b=\"c\"}"));
@@ -386,10 +407,23 @@ static void test_many_labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_format_of), TEST(test_text), TEST(test_values), TEST(test_openmetrics), TEST(test_quoted_names),
-		TEST(test_label_errors), TEST(test_line_errors), TEST(test_wrong_pages), TEST(test_lines_before_an_error_stay),
-		TEST(test_metadata), TEST(test_metadata_errors), TEST(test_families), TEST(test_bounds), TEST(test_duplicates),
-		TEST(test_exemplars), TEST(test_line_numbers), TEST(test_many_labels),
+		TEST(test_format_of),
+		TEST(test_text),
+		TEST(test_values),
+		TEST(test_openmetrics),
+		TEST(test_quoted_names),
+		TEST(test_label_errors),
+		TEST(test_line_errors),
+		TEST(test_wrong_pages),
+		TEST(test_lines_before_an_error_stay),
+		TEST(test_metadata),
+		TEST(test_metadata_errors),
+		TEST(test_families),
+		TEST(test_bounds),
+		TEST(test_duplicates),
+		TEST(test_exemplars),
+		TEST(test_line_numbers),
+		TEST(test_many_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
