@@ -51,7 +51,6 @@ struct name_spec {                    /* one exposed name that carries a metric 
 	struct str invalid_reason;    /* "prefix caching is off" */
 	struct str value_labels[2];   /* the value is not the sample's but the product of the numbers in these labels (info metrics:
 	                                 value_labels: [num_gpu_blocks, block_size]); empty = the sample's value */
-	double blank;                 /* exposed values at or above this mean "no reading" (DCGM: 9223372036854775794); INFINITY */
 	struct str note;              /* caveat shown with the reading */
 	bool deprecated;              /* a reading from it raises metric-renamed; also when a newer name exists and this one was bound */
 };

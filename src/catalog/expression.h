@@ -58,7 +58,7 @@ enum primitive {
 };
 
 struct label_condition {
-	struct str label, values; /* "a|b" */
+	struct str label, values; /* canonical label; an anchored regular expression: "stop|length", "4.." (checked when parsed) */
 };
 
 struct expression {
@@ -78,6 +78,8 @@ struct expression {
  * `column` place the text in its file. NULL with an error. */
 struct expression *expression_parse(struct arena *arena, const struct catalog *c, struct str source, int line, int column, struct str text,
 	struct error *e);
+/* True for comparisons, and, or, not, known(): what a red line or guard is; the rest are numbers. */
+bool expression_is_condition(const struct expression *x);
 /* Canonical text again. */
 struct buf;
 void expression_print(const struct expression *x, struct buf *out);

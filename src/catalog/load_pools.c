@@ -1,0 +1,191 @@
+/* Pools of the user's configuration. */
+#include "base/clock.h"
+#include "catalog/load.h"
+
+#include <math.h>
+
+static const char *const pool_keys[] = { "name", "match", "role", "class", "slo", "gpu", "price_per_hour", "memory_limit", "success",
+	"disabled", NULL };
+static const char *const slo_keys[] = { "ttft", "tpot", "e2e", NULL };
+static const char *const role_names[] = { "mixed", "prefill", "decode", "pooling", NULL };
+
+static struct pool_spec *pool_find(const struct catalog *c, struct str name)
+{
+	VEC_EACH (&c->pools, pool) {
+		if (str_eq((*pool)->name, name))
+			return *pool;
+	}
+	return NULL;
+}
+
+static struct pool_spec *pool_entry(struct loader *l, struct str name)
+{
+	struct pool_spec *pool = pool_find(l->catalog, name);
+
+	if (!pool) {
+		pool = ARENA_NEW(l->arena, struct pool_spec);
+		*pool = (struct pool_spec){ .name = name,
+			.class_name = STR("interactive"),
+			.success_reasons = STR("stop|length"),
+			.slo_ttft_s = NAN,
+			.slo_tpot_s = NAN,
+			.slo_e2e_s = NAN,
+			.price_per_hour = NAN,
+			.memory_limit_bytes = NAN };
+		VEC_PUSH(&l->catalog->pools, pool);
+	}
+	return pool;
+}
+
+static void pool_free_matchers(struct pool_spec *pool)
+{
+	for (size_t i = 0; i < pool->match_count; i++)
+		regex_free(pool->match[i].re);
+	pool->match_count = 0;
+}
+
+static bool load_match(struct loader *l, const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *match = yaml_get(map, "match");
+
+	if (!match)
+		return true;
+	if (!load_is_map(match, "match", e))
+		return false;
+	pool_free_matchers(pool);
+	pool->match = arena_zalloc(l->arena, match->count, sizeof *pool->match);
+	YAML_EACH (match, item) {
+		struct error why = { 0 };
+
+		if (item->kind != YAML_SCALAR)
+			return yaml_error(item, e, "match: expected label: regular expression");
+		struct regex *re = regex_new(item->text, &why);
+
+		if (!re)
+			return yaml_error(item, e, "match: \"" STR_FMT "\" is no regular expression: %s", STR_ARG(item->text), why.message);
+		pool->match[pool->match_count].label = item->key;
+		pool->match[pool->match_count].pattern = item->text;
+		pool->match[pool->match_count++].re = re;
+	}
+	return true;
+}
+
+static bool load_seconds(const struct yaml *map, const char *key, double *seconds, struct error *e)
+{
+	const struct yaml *node = yaml_get(map, key);
+	int64_t ms;
+
+	if (!node)
+		return true;
+	if (node->kind != YAML_SCALAR || !duration_parse(node->text, &ms) || ms <= 0) {
+		yaml_error(node, e, "%s: expected a duration above 0", key);
+		error_hint(e, "for example %s: 500ms, or seconds: 0.5", key);
+		return false;
+	}
+	*seconds = (double)ms / 1000;
+	return true;
+}
+
+static bool load_slo(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *slo = yaml_get(map, "slo");
+
+	if (!slo)
+		return true;
+	return load_is_map(slo, "slo", e) && yaml_only(slo, slo_keys, e) && load_seconds(slo, "ttft", &pool->slo_ttft_s, e) &&
+	       load_seconds(slo, "tpot", &pool->slo_tpot_s, e) && load_seconds(slo, "e2e", &pool->slo_e2e_s, e);
+}
+
+/* "64GiB", "80GB", "1024". */
+static bool bytes_parse(struct str text, double *bytes)
+{
+	static const struct {
+		const char *suffix;
+		double factor;
+	} units[] = { { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 }, { "Ki", 0x1p10 }, { "Mi", 0x1p20 },
+		{ "Gi", 0x1p30 }, { "Ti", 0x1p40 }, { "kB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 }, { "TB", 1e12 }, { "B", 1 } };
+	double factor = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		struct str suffix = str_from(units[i].suffix);
+
+		if (str_ends(text, suffix)) {
+			factor = units[i].factor;
+			text = str_trim(str_head(text, text.len - suffix.len));
+			break;
+		}
+	}
+	if (!number_parse(text, bytes) || !isfinite(*bytes) || *bytes <= 0)
+		return false;
+	*bytes *= factor;
+	return true;
+}
+
+static bool load_pool_money(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *memory = yaml_get(map, "memory_limit"), *price = yaml_get(map, "price_per_hour");
+
+	if (memory && (memory->kind != YAML_SCALAR || !bytes_parse(memory->text, &pool->memory_limit_bytes)))
+		return yaml_error(memory, e, "memory_limit: expected bytes such as 64GiB, 80GB or 68719476736");
+	if (!yaml_get_double(map, "price_per_hour", &pool->price_per_hour, e))
+		return false;
+	return !price || pool->price_per_hour >= 0 || yaml_error(price, e, "price_per_hour: expected a number of at least 0");
+}
+
+static bool load_success(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *node = yaml_get(map, "success");
+	struct error why = { 0 };
+
+	if (!yaml_get_str(map, "success", &pool->success_reasons, e))
+		return false;
+	if (!node)
+		return true;
+	struct regex *re = regex_new(pool->success_reasons, &why);
+
+	regex_free(re);
+	return re || yaml_error(node, e, "success: expected finish reasons such as \"stop|length\": %s", why.message);
+}
+
+static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
+{
+	struct str name;
+	int role = -1;
+
+	if (!load_is_map(map, "pools", e) || !load_id(map, "name", &name, e) || !yaml_only(map, pool_keys, e) ||
+		!load_first_in_file(l, map, "pool", name, e) || !load_choice(map, "role", role_names, &role, e))
+		return false;
+	struct pool_spec *pool = pool_entry(l, name);
+	bool disabled = false;
+
+	if (!yaml_get_bool(map, "disabled", &disabled, e) || !load_match(l, map, pool, e) ||
+		!yaml_get_str(map, "class", &pool->class_name, e) || !load_slo(map, pool, e) || !yaml_get_str(map, "gpu", &pool->gpu, e) ||
+		!load_pool_money(map, pool, e) || !load_success(map, pool, e))
+		return false;
+	if (role >= 0) {
+		pool->role = (enum pool_role)role;
+		pool->role_given = true;
+	}
+	if (disabled) {
+		pool_free_matchers(pool);
+		size_t at = 0;
+
+		while (l->catalog->pools.items[at] != pool)
+			at++;
+		for (; at + 1 < l->catalog->pools.count; at++)
+			l->catalog->pools.items[at] = l->catalog->pools.items[at + 1];
+		l->catalog->pools.count--;
+	}
+	return true;
+}
+
+bool load_pools(struct loader *l, const struct yaml *list, struct error *e)
+{
+	if (!load_is_list(list, "pools", e))
+		return false;
+	YAML_EACH (list, map) {
+		if (!load_pool(l, map, e))
+			return false;
+	}
+	return true;
+}
