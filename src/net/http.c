@@ -70,10 +70,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct watch *w = poll->data;
 	struct http_client *c = w->client;
-	int flags = status < 0 ? CURL_CSELECT_ERR : 0, running;
-	if (events & UV_READABLE)
+	int flags = 0, running;
+	if (status < 0 || events & UV_READABLE) /* libuv names no cause; libcurl finds it when it reads */
 		flags |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
+	if (status < 0 || events & UV_WRITABLE)
 		flags |= CURL_CSELECT_OUT;
 	curl_multi_socket_action(c->multi, w->socket, flags, &running);
 	transfers_collect(c);

@@ -69,7 +69,7 @@ static void answer_begin(struct transfer *t)
 {
 	t->answer->content_type = t->answer->location = t->answer->server = STR_EMPTY;
 	t->answer->status = 0;
-	t->is_gzip = t->is_unknown_coding = false;
+	t->is_gzip = t->is_unknown_coding = t->head_is_whole = false;
 	buf_reset(&t->body);
 	gunzip_fini(&t->gunzip);
 	gunzip_init(&t->gunzip);
@@ -90,6 +90,8 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 	struct str line = str_trim(str_of(bytes, size * count)), value;
 	if (str_starts(line, STR("HTTP/")))
 		status_read(t, line);
+	else if (line.len == 0)
+		t->head_is_whole = true;
 	else if ((value = header_value(line, STR("content-type"))).len)
 		t->answer->content_type = arena_str(t->arena, value);
 	else if ((value = header_value(line, STR("location"))).len)
@@ -289,6 +291,9 @@ bool transfer_end(struct transfer *t, CURLcode code)
 		failure_of_abort(t);
 	else
 		failure_of_curl(t, code);
+	/* libcurl takes a connection that ends inside the head for an answer without a body. */
+	if (t->answer->failure == HTTP_OK && !t->head_is_whole)
+		failure_set(t, HTTP_CUT, "%s closed the connection inside the answer's head", t->place);
 	if (t->answer->failure == HTTP_OK && t->is_gzip && !gunzip_is_whole(&t->gunzip))
 		failure_set(t, HTTP_BAD_ENCODING, "the gzip answer of %s ends too early", t->place);
 	if (t->answer->failure == HTTP_OK && redirect_follow(t))

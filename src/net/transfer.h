@@ -25,6 +25,7 @@ struct transfer {
 	struct buf body;
 	struct gunzip gunzip;
 	bool is_gzip, is_unknown_coding;
+	bool head_is_whole;
 	enum http_failure abort; /* set by a callback that ended the transfer */
 	char curl_words[CURL_ERROR_SIZE];
 };
