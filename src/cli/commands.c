@@ -1,0 +1,62 @@
+#include "cli/commands.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+volatile bool command_stop;
+
+const struct exit_meaning exit_meanings[] = {
+	{ EXIT_FINE, "Fine." },
+	{ EXIT_WARNING, "Warning." },
+	{ EXIT_CRITICAL, "Critical." },
+	{ EXIT_UNKNOWN, "Unknown: nothing could be judged, or part of the fleet did not answer and the rest is fine." },
+	{ EXIT_USAGE, "Wrong usage." },
+	{ EXIT_BAD_INPUT, "A file, page or query cannot be read as what it should be." },
+	{ EXIT_UNREACHABLE, "The server asked for data does not answer." },
+	{ EXIT_INTERNAL, "Internal error." },
+	{ EXIT_INTERRUPTED, "Interrupted." },
+	{ 0, NULL },
+};
+
+const struct command *const commands[] = { &command_check, &command_record, &command_query, &command_signals, &command_completion,
+	&command_man, &command_help, &command_version, NULL };
+
+const struct command *command_find(struct str name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (str_is(name, (*c)->name))
+			return *c;
+	return NULL;
+}
+
+int command_failed(const struct error *e)
+{
+	log_progress(NULL);
+	error_print(e, stderr);
+	return e->status;
+}
+
+int command_usage(const struct command *c, const char *missing)
+{
+	struct buf text;
+
+	buf_init(&text, 65536);
+	buf_printf(&text, "goodput %s: %s\n", c->name, missing);
+	help_usage(c, &text);
+	buf_printf(&text, "\n  %s\n      %s\n\nMore: goodput %s --help\n", c->examples[0].command, c->examples[0].what, c->name);
+	fputs(buf_cstr(&text), stderr);
+	buf_fini(&text);
+	return EXIT_USAGE;
+}
+
+int command_output(struct str text, int status)
+{
+	bool written = fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+
+	if (written || errno == EPIPE)
+		return status;
+	log_error("cannot write the result: %s", strerror(errno));
+	return EXIT_INTERNAL;
+}

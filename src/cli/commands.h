@@ -1,0 +1,10 @@
+/* commands: one file per subcommand; the small ones that are about goodput itself share about.c. */
+#ifndef GOODPUT_CLI_COMMANDS_H
+#define GOODPUT_CLI_COMMANDS_H
+
+#include "cli/command.h"
+
+extern const struct command command_check, command_record, command_query, command_signals;
+extern const struct command command_completion, command_man, command_help, command_version;
+
+#endif

@@ -1,0 +1,44 @@
+/* render_parts: pieces of a rendered report, as plain text, that the page and the ticket share. */
+#ifndef GOODPUT_CLI_RENDER_PARTS_H
+#define GOODPUT_CLI_RENDER_PARTS_H
+
+#include "cli/page.h"
+#include "watch/watch.h"
+
+/* render_findings.c */
+bool finding_is_listed(const struct finding *f); /* decided and nobody's symptom */
+/* "12:00:00Z", with the day when it is another one than that of `beside`. */
+void moment_phrase(int64_t t_ms, int64_t beside_ms, struct buf *out);
+void suppressed_phrase(const struct report *r, const struct finding *cause, struct buf *out);
+void undecided_phrase(const struct report *r, struct buf *out);
+/* Red lines that the figures of the whole life cross. */
+void lifetime_findings_phrase(const struct watch *w, struct buf *out);
+
+/* render_readings.c */
+struct group_list {
+	struct str names[24];
+	size_t count;
+};
+void groups_of(const struct catalog *c, struct group_list *groups);
+/* Does the short page show this scope? The fleet when it has one model; else its pools. */
+bool scope_has_readings(const struct report *r, const struct scope *s);
+void group_phrase(const struct report *r, const struct scope *s, struct str group, bool all, struct buf *out);
+/* Signals that should be known and are not, by reason. */
+void unknowns_phrase(const struct report *r, const struct scope *s, bool all, struct buf *out);
+/* One row a target (or engine, where there is one target): all when at most 8 or `all`, else the worst 3. */
+void render_table(struct page *p, const struct report *r, bool all);
+
+/* render_coverage.c */
+struct silent_group { /* targets that did not answer (whole) in the same way */
+	enum scrape_outcome outcome;
+	struct str detail;
+	bool partial;
+	size_t first, count;
+};
+size_t silent_groups(const struct report *r, struct silent_group *groups, size_t room);
+void silent_phrase(const struct report *r, const struct silent_group *g, size_t most, struct buf *out);
+/* The nth kind of engine among the targets; false when there are fewer. */
+bool coverage_phrase(const struct report *r, size_t nth, bool all, struct buf *out);
+void backend_phrase(const struct watch *w, struct buf *out);
+
+#endif

@@ -1,0 +1,331 @@
+/* The page for people: what an engineer pastes into an incident channel. Verdict, findings, readings, who did not answer, coverage. */
+#include "cli/render.h"
+#include "cli/render_parts.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { HEAD_INDENT = 10, FIELD_INDENT = 12, FULL_FINDINGS = 3, BRIEF_FINDINGS = 6 };
+
+static enum style severity_style(const char *severity)
+{
+	switch (severity[0]) {
+	case 'c': return STYLE_CRITICAL;
+	case 'w': return STYLE_WARNING;
+	case 'i': return STYLE_INFO;
+	case 'f': return STYLE_FINE;
+	}
+	return STYLE_UNKNOWN;
+}
+
+/* "CRITICAL  sentence" */
+static void severity_line(struct page *p, const char *severity, struct str sentence)
+{
+	char label[16];
+	size_t i = 0;
+
+	for (; severity[i] && i + 1 < sizeof label; i++)
+		label[i] = (char)(severity[i] - 'a' + 'A');
+	label[i] = '\0';
+	page_field(p, label, severity_style(severity), HEAD_INDENT, sentence);
+}
+
+static void render_head(struct page *p, const struct watch *w)
+{
+	const struct report *r = w->report;
+	struct buf text;
+
+	severity_line(p, verdict_severity(r), r->verdict);
+	buf_init(&text, 65536);
+	window_phrase(&w->span.window, &text);
+	if (r->moments_all > 1)
+		buf_printf(&text, " · %zu scrapes", r->moments_all);
+	if (r->moments_evaluated < r->moments_all && r->moments_evaluated)
+		buf_printf(&text, " (%zu judged)", r->moments_evaluated);
+	buf_printf(&text, " · %zu of %zu target%s answered", r->targets_up, r->target_count, r->target_count == 1 ? "" : "s");
+	page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* ---- findings ---- */
+
+static void evidence_field(struct page *p, const char *label, const struct evidence_line *lines, size_t count)
+{
+	struct buf text;
+	bool any = false;
+
+	buf_init(&text, 65536);
+	for (size_t i = 0; i < count; i++) {
+		if (!reading_is_shown(lines[i].signal, &lines[i].reading))
+			continue;
+		if (any)
+			buf_add_cstr(&text, " · ");
+		reading_phrase(lines[i].signal, &lines[i].reading, true, &text);
+		any = true;
+	}
+	if (any)
+		page_field(p, label, STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void finding_place(struct page *p, const struct watch *w, const struct finding *f, bool all)
+{
+	struct buf text;
+	char age[64];
+	int64_t end = w->span.window.to_ms;
+
+	buf_init(&text, 65536);
+	buf_printf(&text, STR_FMT " at ", STR_ARG(f->spec->id));
+	where_phrase(f, all ? SIZE_MAX : 4, &text);
+	if (f->onset_ms && f->onset_ms < end) {
+		duration_format((end - f->onset_ms + 500) / 1000 * 1000, age);
+		buf_add_cstr(&text, " · since ");
+		moment_phrase(f->onset_ms, end, &text);
+		buf_printf(&text, " (%s)", age);
+	}
+	if (!f->now && f->last_ms) {
+		buf_add_cstr(&text, " · last seen ");
+		moment_phrase(f->last_ms, end, &text);
+	}
+	if (reading_known(&f->blast)) {
+		buf_add_cstr(&text, " · affects ");
+		reading_print(&f->blast, STR("requests/s"), &text);
+	}
+	page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void finding_actions(struct page *p, const struct finding *f, bool all)
+{
+	static const char *const labels[] = { [ACTION_NOW] = "  now", [ACTION_SHIFT] = "  shift", [ACTION_LATER] = "  later" };
+	struct buf text;
+
+	for (size_t i = 0; i < f->action_count && (all || i == 0); i++) {
+		const struct action *a = &f->actions[i];
+
+		buf_init(&text, 65536);
+		buf_add(&text, a->text);
+		if (a->risk.len)
+			buf_printf(&text, " (risk: " STR_FMT ")", STR_ARG(a->risk));
+		page_field(p, labels[a->grade], STYLE_BOLD, FIELD_INDENT, buf_str(&text));
+		buf_fini(&text);
+		if (a->command.len) {
+			/* One line whatever its width, so that it can be pasted. */
+			buf_add_repeat(&p->out, ' ', FIELD_INDENT);
+			page_add(p, STR("$ "), STYLE_DIM);
+			page_add(p, a->command, STYLE_PLAIN);
+			page_line(p);
+		}
+	}
+}
+
+static void finding_hidden(struct page *p, const struct report *r, const struct finding *cause)
+{
+	struct buf text;
+
+	buf_init(&text, 65536);
+	suppressed_phrase(r, cause, &text);
+	if (text.len)
+		page_field(p, "  causes", STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void finding_full(struct page *p, const struct watch *w, const struct finding *f, bool all)
+{
+	page_line(p);
+	severity_line(p, severity_name(f->severity), f->title);
+	finding_place(p, w, f, all);
+	if (f->detail.len)
+		page_field(p, "", STYLE_PLAIN, HEAD_INDENT, f->detail);
+	evidence_field(p, "  evidence", f->evidence, f->evidence_count);
+	evidence_field(p, "  against", f->counter, f->counter_count);
+	for (size_t i = 0; i < f->changed_count && (all || i < 2); i++)
+		page_field(p, i ? "" : "  changed", STYLE_DIM, FIELD_INDENT, f->changed[i]);
+	finding_actions(p, f, all);
+	finding_hidden(p, w->report, f);
+	if (all && f->spec->explain.len)
+		page_field(p, "  meaning", STYLE_DIM, FIELD_INDENT, f->spec->explain);
+}
+
+static void finding_brief(struct page *p, const struct finding *f)
+{
+	struct buf text;
+
+	buf_init(&text, 65536);
+	buf_add(&text, f->title);
+	buf_add_cstr(&text, " [");
+	buf_add(&text, f->spec->id);
+	buf_add_cstr(&text, " at ");
+	where_phrase(f, 2, &text);
+	buf_add_c(&text, ']');
+	severity_line(p, severity_name(f->severity), buf_str(&text));
+	buf_fini(&text);
+}
+
+static void findings_undecided(struct page *p, const struct report *r)
+{
+	struct buf text;
+
+	buf_init(&text, 65536);
+	undecided_phrase(r, &text);
+	if (text.len) {
+		page_line(p);
+		page_field(p, "undecided", STYLE_DIM, HEAD_INDENT, buf_str(&text));
+	}
+	buf_fini(&text);
+}
+
+static void render_findings(struct page *p, const struct watch *w, bool all)
+{
+	const struct report *r = w->report;
+	size_t shown = 0, left = 0;
+	bool gap = true;
+
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct finding *f = &r->findings[i];
+
+		if (!finding_is_listed(f))
+			continue;
+		if (all || (shown < FULL_FINDINGS && f->severity > SEVERITY_INFO)) {
+			finding_full(p, w, f, all);
+		} else if (shown < FULL_FINDINGS + BRIEF_FINDINGS) {
+			if (gap)
+				page_line(p);
+			gap = false;
+			finding_brief(p, f);
+		} else {
+			left++;
+		}
+		shown++;
+	}
+	if (left)
+		page_print(p, STYLE_DIM, "%*s%zu more findings: --all", HEAD_INDENT, "", left), page_line(p);
+	findings_undecided(p, r);
+}
+
+/* ---- readings ---- */
+
+static void render_group(struct page *p, const struct report *r, const struct scope *s, struct str group, bool all)
+{
+	struct buf text;
+	char label[32];
+
+	buf_init(&text, 1 << 20);
+	group_phrase(r, s, group, all, &text);
+	if (text.len) {
+		snprintf(label, sizeof label, STR_FMT, STR_ARG(group));
+		page_field(p, label, STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	}
+	buf_fini(&text);
+}
+
+static void render_scope(struct page *p, const struct report *r, const struct scope *s, const char *title, bool all)
+{
+	struct group_list groups = { 0 };
+	struct buf text;
+
+	page_line(p);
+	if (title) {
+		page_add(p, str_from(title), STYLE_BOLD);
+		page_line(p);
+	}
+	groups_of(r->catalog, &groups);
+	for (size_t i = 0; i < groups.count; i++)
+		render_group(p, r, s, groups.names[i], all);
+	buf_init(&text, 1 << 20);
+	unknowns_phrase(r, s, all, &text);
+	if (text.len)
+		page_field(p, "unknown", STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void render_readings(struct page *p, const struct watch *w, bool all)
+{
+	const struct report *r = w->report;
+	char title[160];
+	size_t shown = 0;
+
+	for (size_t i = 0; i < r->scope_count; i++) {
+		const struct scope *s = &r->scopes[i];
+
+		if (!scope_has_readings(r, s))
+			continue;
+		if (!all && ++shown > 3) {
+			page_print(p, STYLE_DIM, "more pools: --all"), page_line(p);
+			break;
+		}
+		snprintf(title, sizeof title, "pool " STR_FMT " (%s, %zu target%s)", STR_ARG(s->name),
+			pool_role_name(s->pool ? s->pool->role : ROLE_MIXED), s->target_count, s->target_count == 1 ? "" : "s");
+		render_scope(p, r, s, s->kind == SCOPE_POOL ? title : NULL, all);
+	}
+}
+
+static void render_lifetime(struct page *p, const struct watch *w, bool all)
+{
+	const struct report *r = w->lifetime_report;
+	char title[160], length[64];
+
+	if (!r)
+		return;
+	duration_format((w->lifetime_span.window.to_ms - w->lifetime_span.window.from_ms) / 1000 * 1000, length);
+	if (w->start_known)
+		snprintf(title, sizeof title, "since start (%s), of the counters' whole life", length);
+	else
+		snprintf(title, sizeof title, "since the counters began (when is not known: no rates)");
+	for (size_t i = 0; i < r->scope_count; i++)
+		if (scope_has_readings(r, &r->scopes[i]))
+			render_scope(p, r, &r->scopes[i], title, all);
+	struct buf text;
+
+	buf_init(&text, 65536);
+	lifetime_findings_phrase(w, &text);
+	if (text.len)
+		page_field(p, "beyond", STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* ---- who answered, and what ---- */
+
+static void render_silent(struct page *p, const struct report *r, bool all)
+{
+	struct silent_group groups[8];
+	size_t count = silent_groups(r, groups, ARRAY_LEN(groups));
+	struct buf text;
+
+	for (size_t i = 0; i < count; i++) {
+		buf_init(&text, 65536);
+		silent_phrase(r, &groups[i], all ? SIZE_MAX : 4, &text);
+		page_field(p, groups[i].partial ? "partial" : "no answer", STYLE_WARNING, FIELD_INDENT, buf_str(&text));
+		buf_fini(&text);
+	}
+}
+
+static void render_coverage(struct page *p, const struct watch *w, bool all)
+{
+	struct buf text;
+
+	page_line(p);
+	render_silent(p, w->report, all);
+	buf_init(&text, 1 << 20);
+	for (size_t i = 0; coverage_phrase(w->report, i, all, &text); i++) {
+		page_field(p, i ? "" : "coverage", STYLE_DIM, FIELD_INDENT, buf_str(&text));
+		buf_reset(&text);
+	}
+	if (w->kind == WATCH_REMOTE) {
+		backend_phrase(w, &text);
+		page_field(p, "asked", STYLE_DIM, FIELD_INDENT, buf_str(&text));
+	}
+	buf_fini(&text);
+}
+
+void render_text(struct page *p, const struct watch *w, const struct render_options *o)
+{
+	render_head(p, w);
+	render_findings(p, w, o->all);
+	render_readings(p, w, o->all);
+	render_table(p, w->report, o->all);
+	render_lifetime(p, w, o->all);
+	render_coverage(p, w, o->all);
+}
