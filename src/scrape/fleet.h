@@ -59,6 +59,7 @@ struct target {
 	struct labels *labels;             /* target labels: job, instance, and static ones */
 	VEC(struct scrape_record) scrapes; /* in time order */
 	double memory_limit_bytes;         /* NAN when unknown */
+	uint32_t turns;                    /* processes seen to answer at this address in turn; 0 and 1: no sign of a second */
 	VEC(struct {
 		int64_t t_ms;
 		int status;
