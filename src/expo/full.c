@@ -132,6 +132,11 @@ static struct series_record *read_series(struct full_read *f)
 	enum metric_type type;
 	bool changed;
 
+	/* Prometheus would make the blanks part of the name. */
+	if (f->element < f->g->at && *f->g->at != '{') {
+		grammar_fail(f->g, f->element, "blanks in front of a sample");
+		return NULL;
+	}
 	if (!grammar_series(f->g, s) || !grammar_gap(f->g))
 		return NULL;
 	family_table_find(&f->r->families, s->name, &family, &type);

@@ -1,6 +1,5 @@
 #include "expo/grammar.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -90,19 +89,6 @@ static void skip_inner_blanks(struct grammar *g)
 		grammar_skip_blanks(g);
 }
 
-static char peek(const struct grammar *g)
-{
-	return g->at < g->end ? *g->at : '\n';
-}
-
-static bool take(struct grammar *g, char c)
-{
-	if (g->at >= g->end || *g->at != c)
-		return false;
-	g->at++;
-	return true;
-}
-
 /* A classic name; empty when there is none. Only a metric's name may hold colons. */
 static struct str take_name(struct grammar *g, bool colons)
 {
@@ -144,7 +130,8 @@ static bool take_quoted(struct grammar *g, const char *what, struct str *text)
 			return grammar_fail(g, open, "this %s has no closing quote", what);
 		if (*at == '"')
 			break;
-		if (*at == '\\' && ++at >= g->end)
+		/* The second byte of an escape; not even there may a line end. */
+		if (*at == '\\' && (++at >= g->end || *at == '\n'))
 			return grammar_fail(g, open, "this %s has no closing quote", what);
 	}
 	*text = str_of(open + 1, (size_t)(at - open - 1));
@@ -160,7 +147,7 @@ bool grammar_metadata_name(struct grammar *g, struct arena *arena, struct str *n
 {
 	const char *start = g->at;
 
-	if (peek(g) == '"') {
+	if (grammar_peek(g) == '"') {
 		if (!take_quoted(g, "name", name))
 			return false;
 		*name = text_unescape(arena, *name, true);
@@ -194,10 +181,10 @@ static bool take_label_value(struct grammar *g, struct series_text *s, struct st
 	struct str value;
 
 	skip_inner_blanks(g);
-	if (!take(g, '='))
+	if (!grammar_take(g, '='))
 		return grammar_fail(g, g->at, "expected '=' after the label's name");
 	skip_inner_blanks(g);
-	if (peek(g) != '"')
+	if (grammar_peek(g) != '"')
 		return grammar_fail(g, g->at, "expected the label's value in double quotes");
 	if (!take_quoted(g, "label value", &value))
 		return false;
@@ -211,12 +198,12 @@ static bool take_label(struct grammar *g, struct series_text *s, bool exemplar)
 	const char *place = g->at;
 	struct str name;
 
-	if (peek(g) == '"') {
+	if (grammar_peek(g) == '"') {
 		if (!take_quoted(g, "name", &name))
 			return false;
 		name = text_unescape(&s->unescaped, name, true);
 		skip_inner_blanks(g);
-		if (!exemplar && (peek(g) == ',' || peek(g) == '}'))
+		if (!exemplar && (grammar_peek(g) == ',' || grammar_peek(g) == '}'))
 			return set_quoted_name(g, s, name, place);
 		if (!name.len)
 			return grammar_fail(g, place, "the label's name is empty");
@@ -235,32 +222,34 @@ static bool take_labels(struct grammar *g, struct series_text *s, bool exemplar)
 
 	for (;;) {
 		skip_inner_blanks(g);
-		if (take(g, '}'))
+		if (grammar_take(g, '}'))
 			return true;
 		const char *place = g->at;
 
 		if (!take_label(g, s, exemplar))
 			return multi_line ? grammar_fail(g, multi_line, "this label's value has no closing quote on its line") : false;
+		if (s->labels.count > GRAMMAR_LABELS_MAX)
+			return grammar_fail(g, place, "more than %d labels", GRAMMAR_LABELS_MAX);
 		if (!multi_line && memchr(place, '\n', (size_t)(g->at - place)))
 			multi_line = place;
 		skip_inner_blanks(g);
-		if (!take(g, ',') && g->format == EXPO_OPENMETRICS && peek(g) != '}')
+		if (!grammar_take(g, ',') && g->format == EXPO_OPENMETRICS && grammar_peek(g) != '}')
 			return grammar_fail(g, g->at, "expected ',' or '}' after the label");
 	}
 }
 
-static bool check_labels(struct grammar *g, const struct series_text *s)
+/* A name given twice is an error, unless one of the values is empty: then the label is absent, as for Prometheus. */
+static bool check_repeated(struct grammar *g, struct series_text *s, size_t index)
 {
-	const struct label *labels = s->labels.items;
+	struct label *label = &s->labels.items[index];
 
-	if (s->labels.count > GRAMMAR_LABELS_MAX)
-		return grammar_fail(g, s->raw.ptr, "more than %d labels", GRAMMAR_LABELS_MAX);
-	for (size_t i = 1; i < s->labels.count; i++) {
-		for (size_t k = 0; k < i; k++) {
-			if (str_eq(labels[i].name, labels[k].name))
-				return grammar_fail(g, s->places.items[i], "the label " STR_FMT " is given twice",
-					STR_ARG(str_head(labels[i].name, 100)));
-		}
+	for (struct label *other = s->labels.items; other < label; other++) {
+		if (!str_eq(other->name, label->name))
+			continue;
+		if (other->value.len && label->value.len)
+			return grammar_fail(
+				g, s->places.items[index], "the label " STR_FMT " is given twice", STR_ARG(str_head(label->name, 100)));
+		other->value = label->value = STR_EMPTY;
 	}
 	return true;
 }
@@ -276,9 +265,9 @@ static void series_text_reset(struct series_text *s)
 /* Why no sample can begin here. */
 static bool fail_start(struct grammar *g)
 {
-	if (g->format == EXPO_OPENMETRICS && peek(g) == '\n')
+	if (g->format == EXPO_OPENMETRICS && grammar_peek(g) == '\n')
 		return grammar_fail(g, g->at, "OpenMetrics allows no blank line");
-	if (g->format == EXPO_OPENMETRICS && is_blank(peek(g)))
+	if (g->format == EXPO_OPENMETRICS && is_blank(grammar_peek(g)))
 		return grammar_fail(g, g->at, "OpenMetrics allows no blank before a sample");
 	return grammar_fail(g, g->at, "expected a metric's name");
 }
@@ -289,7 +278,7 @@ bool grammar_series(struct grammar *g, struct series_text *s)
 
 	series_text_reset(s);
 	s->name = take_name(g, true);
-	if (!s->name.len && peek(g) != '{')
+	if (!s->name.len && grammar_peek(g) != '{')
 		return fail_start(g);
 	if (!s->name.len)
 		s->name = STR_EMPTY;
@@ -297,17 +286,21 @@ bool grammar_series(struct grammar *g, struct series_text *s)
 	const char *after_name = g->at;
 
 	skip_inner_blanks(g);
-	if (!take(g, '{'))
+	if (!grammar_take(g, '{'))
 		g->at = after_name;
 	else if (!take_labels(g, s, false))
 		return false;
 	s->raw = str_of(start, (size_t)(g->at - start));
 	if (!s->name.ptr)
 		return grammar_fail(g, start, "this sample has no metric name");
-	return check_labels(g, s);
+	for (size_t i = 1; i < s->labels.count; i++) {
+		if (!check_repeated(g, s, i))
+			return false;
+	}
+	return true;
 }
 
-static bool take_exemplar_labels(struct grammar *g, struct series_text *s)
+bool grammar_exemplar_labels(struct grammar *g, struct series_text *s)
 {
 	const char *start = g->at;
 
@@ -315,117 +308,5 @@ static bool take_exemplar_labels(struct grammar *g, struct series_text *s)
 	if (!take_labels(g, s, true))
 		return false;
 	s->raw = str_of(start, (size_t)(g->at - start));
-	return check_labels(g, s);
-}
-
-/* A value or a time: all up to a blank or the end of the line. */
-static struct str take_word(struct grammar *g)
-{
-	const char *start = g->at;
-	bool text = g->format == EXPO_TEXT;
-
-	while (g->at < g->end && *g->at != '\n' && *g->at != ' ' && !(text && (*g->at == '\t' || *g->at == '{')))
-		g->at++;
-	return str_of(start, (size_t)(g->at - start));
-}
-
-static bool take_value(struct grammar *g, const char *what, struct str *text, double *value)
-{
-	*text = take_word(g);
-	if (!text->len)
-		return grammar_fail(g, g->at, "expected the %s's value", what);
-	if (!value_parse(*text, value))
-		return grammar_fail(g, text->ptr, "the %s's value \"" STR_FMT "\" is not a number", what, STR_ARG(str_head(*text, 60)));
 	return true;
-}
-
-/* OpenMetrics: seconds, as a number of any form. */
-static bool take_seconds(struct grammar *g, int64_t *t_ms)
-{
-	struct str text = take_word(g);
-	double seconds;
-
-	if (!number_parse(text, &seconds) || !isfinite(seconds))
-		return grammar_fail(g, text.ptr, "the time \"" STR_FMT "\" is not a number of seconds", STR_ARG(str_head(text, 60)));
-	if (fabs(seconds) > 9e15)
-		return grammar_fail(g, text.ptr, "the time " STR_FMT " is out of range", STR_ARG(str_head(text, 60)));
-	/* Cut to milliseconds as Prometheus does, but 1.001 is 1001, not the 1000.999... that the product gives. */
-	*t_ms = (int64_t)(seconds * 1000 + copysign(1e-3, seconds));
-	return true;
-}
-
-/* The classic text: milliseconds, digits only. */
-static bool take_milliseconds(struct grammar *g, int64_t *t_ms)
-{
-	struct str text = take_word(g);
-
-	if (!is_digit(*text.ptr) || !number_parse_i64(text, t_ms))
-		return grammar_fail(
-			g, text.ptr, "the time \"" STR_FMT "\" is not a whole number of milliseconds", STR_ARG(str_head(text, 60)));
-	return true;
-}
-
-static bool take_line_end(struct grammar *g)
-{
-	if (take(g, '\n'))
-		return true;
-	if (g->at < g->end)
-		return grammar_fail(g, g->at, "expected the end of the line");
-	if (g->format == EXPO_OPENMETRICS)
-		return grammar_fail(g, g->at, "the page ends inside a line; OpenMetrics ends with a line \"# EOF\"");
-	return true;
-}
-
-static bool exemplar_here(const struct grammar *g)
-{
-	return g->format == EXPO_OPENMETRICS && g->end - g->at >= 4 && memcmp(g->at, " # {", 4) == 0;
-}
-
-/* From behind " # {". */
-static bool take_exemplar(struct grammar *g, struct str name, struct sample_tail *tail, struct series_text *labels)
-{
-	struct str text;
-
-	if (!str_ends(name, STR("_bucket")) && !str_ends(name, STR("_total")))
-		return grammar_fail(g, g->at, "only samples called ..._total or ..._bucket can have an exemplar");
-	g->at += 4;
-	if (!take_exemplar_labels(g, labels))
-		return false;
-	if (!take(g, ' '))
-		return grammar_fail(g, g->at, "expected one blank and the exemplar's value");
-	if (!take_value(g, "exemplar", &text, &tail->exemplar_value))
-		return false;
-	tail->has_exemplar = true;
-	tail->exemplar_t_ms = EXPO_NO_TIME;
-	return !take(g, ' ') || take_seconds(g, &tail->exemplar_t_ms);
-}
-
-bool grammar_gap(struct grammar *g)
-{
-	if (g->format == EXPO_TEXT)
-		grammar_skip_blanks(g);
-	else if (!take(g, ' '))
-		return grammar_fail(g, g->at, "expected one blank and the sample's value");
-	return true;
-}
-
-bool grammar_tail(struct grammar *g, struct str name, struct sample_tail *tail, struct series_text *exemplar)
-{
-	tail->t_ms = EXPO_NO_TIME;
-	tail->has_exemplar = false;
-	if (!take_value(g, "sample", &tail->number, &tail->value))
-		return false;
-	tail->plain = g->at == g->end || *g->at == '\n';
-	if (g->format == EXPO_TEXT) {
-		grammar_skip_blanks(g);
-		if (peek(g) != '\n' && !take_milliseconds(g, &tail->t_ms))
-			return false;
-		grammar_skip_blanks(g);
-		return take_line_end(g);
-	}
-	if (!exemplar_here(g) && take(g, ' ') && !take_seconds(g, &tail->t_ms))
-		return false;
-	if (exemplar_here(g) && !take_exemplar(g, name, tail, exemplar))
-		return false;
-	return take_line_end(g);
 }

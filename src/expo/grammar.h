@@ -59,7 +59,8 @@ bool grammar_tail(struct grammar *g, struct str name, struct sample_tail *tail, 
 /* A line that begins with '#'. In OpenMetrics anything but metadata is an error, and so is text behind "# EOF". */
 bool grammar_metadata(struct grammar *g, struct arena *arena, struct metadata *m);
 
-/* Parts of the above that metadata.c and the reader need. */
+/* Parts of the above. */
+bool grammar_exemplar_labels(struct grammar *g, struct series_text *s); /* from behind '{' to behind '}' */
 bool grammar_metadata_name(struct grammar *g, struct arena *arena, struct str *name);
 void grammar_skip_blanks(struct grammar *g);
 
@@ -79,6 +80,19 @@ size_t utf8_valid_length(struct str s);
 struct str text_unescape(struct arena *arena, struct str s, bool quotes);
 /* An error at a byte of the page; false. */
 bool grammar_fail(struct grammar *g, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The next byte; the end of the page looks like the end of a line. */
+static inline char grammar_peek(const struct grammar *g)
+{
+	return g->at < g->end ? *g->at : '\n';
+}
+static inline bool grammar_take(struct grammar *g, char c)
+{
+	bool here = g->at < g->end && *g->at == c;
+
+	g->at += here;
+	return here;
+}
 
 static inline bool is_name_start(char c)
 {

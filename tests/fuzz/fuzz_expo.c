@@ -72,6 +72,18 @@ static void compare_pages(const struct expo_page *a, const struct expo_page *b)
 	REQUIRE(strcmp(a->error.message, b->error.message) == 0);
 }
 
+/* Times that seconds in a double cannot hold to the millisecond do not come back. */
+static bool times_are_exact(const struct expo_page *page)
+{
+	for (size_t i = 0; i < page->sample_count; i++) {
+		int64_t t_ms = page->samples[i].t_ms;
+
+		if (page->format == EXPO_OPENMETRICS && t_ms != EXPO_NO_TIME && (t_ms > 1LL << 48 || t_ms < -(1LL << 48)))
+			return false;
+	}
+	return true;
+}
+
 static void write_and_read(const struct expo_page *page)
 {
 	struct buf out;
@@ -123,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		REQUIRE(page->same_shape == same_shape(last, last_count, page));
 		compare_pages(page, expo_read(fresh, STR("page"), str_of(body, part.len), format));
-		write_and_read(page);
+		if (times_are_exact(page))
+			write_and_read(page);
 		last_count = page->sample_count;
 		last = realloc(last, (last_count + 1) * sizeof *last);
 		REQUIRE(last);

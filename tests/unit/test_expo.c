@@ -92,7 +92,7 @@ static void test_text(void **state)
 	expect(state, EXPO_TEXT, "", "");
 	expect(state, EXPO_TEXT, "a 1\n", "a 1\n");
 	expect(state, EXPO_TEXT, "a 1", "a 1\n");
-	expect(state, EXPO_TEXT, "\n  \n\t# a comment\n#HELP\n \ta\t{ b = \"c\" , d=\"e\"f=\"\",}\t1\t1000 \n# EOF\nz 2\n",
+	expect(state, EXPO_TEXT, "\n  \n\t# a comment\n#HELP\na\t{ b = \"c\" , d=\"e\"f=\"\",}\t1\t1000 \n# EOF\nz 2\n",
 		"a{b=\"c\",d=\"e\"} 1 @1000\nz 2\n");
 	expect(state, EXPO_TEXT, "a{} 1\n:b:c_9 2\n", "a 1\n:b:c_9 2\n");
 	expect(state, EXPO_TEXT, "a{b=\"\\\"\\\\\\n\\t}#\"} 1\n", "a{b=\"\\\"\\\\\\n\\\\t}#\"} 1\n");
@@ -133,7 +133,7 @@ static void test_openmetrics(void **state)
 	expect_error(state, EXPO_OPENMETRICS, "a  1\n# EOF\n", 1, 3, "expected the sample's value");
 	expect_error(state, EXPO_OPENMETRICS, "a 1 \n# EOF\n", 1, 5, "not a number of seconds");
 	expect_error(state, EXPO_OPENMETRICS, "a 1 NaN\n# EOF\n", 1, 5, "not a number of seconds");
-	expect_error(state, EXPO_OPENMETRICS, "a 1 1e300\n# EOF\n", 1, 5, "out of range");
+	expect(state, EXPO_OPENMETRICS, "a 1 -1e300\n# EOF\n", "a 1 @-9200000000000000000\n");
 	expect_error(state, EXPO_OPENMETRICS, "\n# EOF\n", 1, 1, "no blank line");
 	expect_error(state, EXPO_OPENMETRICS, " a 1\n# EOF\n", 1, 1, "no blank before a sample");
 	expect_error(state, EXPO_OPENMETRICS, "# a comment\n# EOF\n", 1, 1, "no comments");
@@ -164,7 +164,9 @@ static void test_label_errors(void **state)
 	expect_error(state, EXPO_TEXT, "a{b=\"1\",,c=\"2\"} 1\n", 1, 9, "expected a label's name");
 	expect_error(state, EXPO_TEXT, "a{b=\"1\",b=\"2\"} 1\n", 1, 9, "the label b is given twice");
 	expect_error(state, EXPO_TEXT, "a{__name__=\"b\"} 1\n", 1, 3, "the label __name__ is given twice");
+	expect(state, EXPO_TEXT, "a{b=\"1\",b=\"\",c=\"2\"} 1\n", "a{c=\"2\"} 1\n");
 	expect_error(state, EXPO_TEXT, "a{b=\"c", 1, 5, "no closing quote");
+	expect_error(state, EXPO_TEXT, "a{b=\"c\\\nd\"} 1\n", 1, 5, "no closing quote");
 	expect_error(state, EXPO_TEXT, "z 1\na{b=\"\xc3\xa9\xff\"} 1\n", 2, 8, "not valid UTF-8");
 	/* The quote that is missing, not the place two lines on where that shows. */
 	expect_error(state, EXPO_TEXT, "a{b=\"1} 1\na{b=\"2\"} 1\n", 1, 3, "no closing quote on its line");
@@ -173,6 +175,7 @@ static void test_label_errors(void **state)
 static void test_line_errors(void **state)
 {
 	expect_error(state, EXPO_TEXT, "a\n", 1, 2, "expected the sample's value");
+	expect_error(state, EXPO_TEXT, "\n \ta 1\n", 2, 1, "blanks in front of a sample");
 	expect_error(state, EXPO_TEXT, "0a 1\n", 1, 1, "expected a metric's name");
 	expect_error(state, EXPO_TEXT, "a.b 1\n", 1, 2, "\".b\" is not a number");
 	expect_error(state, EXPO_TEXT, "a 1 z\n", 1, 5, "not a whole number of milliseconds");
