@@ -1,0 +1,39 @@
+/* functions: the table of PromQL's functions: how they are called and what computes them. Internal to promql. */
+#ifndef GOODPUT_PROMQL_FUNCTIONS_H
+#define GOODPUT_PROMQL_FUNCTIONS_H
+
+#include "base/str.h"
+#include "promql/value.h"
+
+struct evaluation;
+struct grid;
+struct frame;
+struct promql_node;
+struct window;
+
+typedef double math_function(double);
+/* One step of one series; false = no result there. */
+typedef bool window_function(const struct window *w, double *result);
+typedef bool frame_function(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, struct frame *out);
+
+enum { FUNCTION_ARGS = 5, VARIADIC_ANY = -1 };
+
+struct function {
+	const char *name;
+	enum promql_type returns;
+	enum promql_type args[FUNCTION_ARGS];
+	int arg_count;
+	int variadic; /* how often the last argument may be left out or repeated: 1 = optional, VARIADIC_ANY = any number */
+	bool experimental;
+	bool keeps_name;     /* of a range function */
+	math_function *math; /* one of the three is set */
+	window_function *window;
+	frame_function *frame;
+};
+
+/* NULL when there is none. */
+const struct function *function_find(struct str name);
+/* Nearest existing name, or NULL. */
+const char *function_suggest(struct str name);
+
+#endif

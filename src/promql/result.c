@@ -1,0 +1,73 @@
+/* Frames into what the caller gets. */
+#include "promql/evaluate.h"
+
+#include <stdlib.h>
+
+/* The delayed removal of names, and with it the last check for equal label sets. */
+static bool settle_names(struct evaluation *ev, const struct promql_node *n, struct frame *f, size_t steps)
+{
+	if (!ev->delayed || f->type != PROMQL_VECTOR)
+		return true;
+	ev->delayed = false;
+	return frame_merge_equal(ev, n, f, steps);
+}
+
+bool result_instant(struct evaluation *ev, const struct promql_node *n, struct frame *f, struct promql_value *value)
+{
+	value->type = f->type;
+	value->text = f->text;
+	if (f->type == PROMQL_SCALAR)
+		value->scalar = f->columns[0].values[0];
+	if (f->type != PROMQL_VECTOR)
+		return true;
+	if (!settle_names(ev, n, f, 1))
+		return false;
+	value->elements = arena_alloc(ev->arena, (f->count + 1) * sizeof *value->elements);
+	for (size_t c = 0; c < f->count; c++)
+		if (!is_absent(f->columns[c].values[0]))
+			value->elements[value->count++] =
+				(struct promql_element){ column_labels(ev, &f->columns[c]), value->t_ms, f->columns[c].values[0] };
+	return true;
+}
+
+static int compare_series(const void *a, const void *b)
+{
+	return labels_cmp(((const struct series_view *)a)->labels, ((const struct series_view *)b)->labels);
+}
+
+static struct series_view column_result(struct evaluation *ev, struct column *c, const struct grid *grid, const int64_t *times)
+{
+	const struct labels *labels = column_labels(ev, c);
+	size_t count = 0;
+	for (size_t i = 0; i < grid->steps; i++)
+		count += !is_absent(c->values[i]);
+	if (count == grid->steps)
+		return (struct series_view){ labels, times, c->values, count };
+	int64_t *t = arena_alloc(ev->arena, (count + 1) * sizeof *t);
+	size_t kept = 0;
+	for (size_t i = 0; i < grid->steps; i++) {
+		if (is_absent(c->values[i]))
+			continue;
+		t[kept] = times[i];
+		c->values[kept++] = c->values[i];
+	}
+	return (struct series_view){ labels, t, c->values, count };
+}
+
+bool result_range(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *f, struct promql_value *value)
+{
+	if (!settle_names(ev, n, f, grid->steps))
+		return false;
+	int64_t *times = arena_alloc(ev->arena, (grid->steps + 1) * sizeof *times);
+	for (size_t i = 0; i < grid->steps; i++)
+		times[i] = grid_time(grid, i);
+	value->type = PROMQL_MATRIX;
+	value->series = arena_alloc(ev->arena, (f->count + 1) * sizeof *value->series);
+	for (size_t c = 0; c < f->count; c++) {
+		struct series_view s = column_result(ev, &f->columns[c], grid, times);
+		if (s.count)
+			value->series[value->count++] = s;
+	}
+	qsort(value->series, value->count, sizeof *value->series, compare_series);
+	return true;
+}
