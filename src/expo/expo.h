@@ -73,7 +73,10 @@ void expo_reader_reset(struct expo_reader *r);
  * The body is only read during the call. */
 const struct expo_page *expo_read(struct expo_reader *r, struct str source, struct str body, enum expo_format format);
 
-/* Writer: families in order given; sample lines of a family together. Text or OpenMetrics (with # EOF by expo_write_end). */
+/* Writer: families in order given; sample lines of a family together. Text or OpenMetrics (with # EOF by expo_write_end).
+ * `name` is the name on the TYPE line; in OpenMetrics a counter's loses "_total". A type that the classic text lacks becomes what
+ * prometheus_client writes (info and stateset: gauge, gauge histogram: histogram), and it has no UNIT. A help without
+ * ptr is no HELP line. The classic text cannot hold a time before 1970 so that Prometheus reads it back. */
 struct expo_writer {
 	struct buf *out;
 	enum expo_format format;

@@ -19,6 +19,7 @@ struct line {
 	char number[LINE_NUMBER_MAX + 1]; /* the value's text, then '\n' */
 	struct series_record *record;
 };
+_Static_assert(sizeof(struct line) <= 64, "a remembered line is one cache line");
 
 /* What is kept of a page. */
 struct memory {
