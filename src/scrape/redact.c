@@ -280,6 +280,11 @@ static bool quoted_take(struct str *s, struct str *inside)
 	return true;
 }
 
+static bool is_name_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
+}
+
 /* One of: label="value", "label"="value", "metric name". */
 static bool pair_copy(struct redactor *r, struct str *s, struct buf *out)
 {
@@ -289,14 +294,16 @@ static bool pair_copy(struct redactor *r, struct str *s, struct buf *out)
 		return false;
 	if (!quoted) {
 		size_t i = 0;
-		while (i < s->len && !strchr("= \t,{}\"", s->ptr[i]))
+		while (i < s->len && is_name_byte(s->ptr[i]))
 			i++;
 		label = str_head(*s, i);
 		*s = str_skip(*s, i);
 		if (label.len == 0)
 			return false;
 	}
-	buf_printf(out, quoted ? "\"" STR_FMT "\"" : STR_FMT, STR_ARG(label));
+	buf_add_cstr(out, quoted ? "\"" : "");
+	buf_add(out, label);
+	buf_add_cstr(out, quoted ? "\"" : "");
 	copy(s, blanks(*s), out);
 	if (s->len == 0 || s->ptr[0] != '=')
 		return quoted; /* a metric name */
@@ -353,53 +360,75 @@ static bool numbers_copy(struct redactor *r, struct str s, struct buf *out)
 	return true;
 }
 
-static bool sample_copy(struct redactor *r, struct str s, struct buf *out)
+/* Up to the end of the line; only a quoted value may hold a line break. */
+static struct str line_take(struct str *s)
 {
-	size_t i = 0;
-	copy(&s, blanks(s), out);
-	while (i < s.len && !strchr(" \t{", s.ptr[i])) {
-		if (s.ptr[i] == '"' || (unsigned char)s.ptr[i] < ' ')
-			return false;
-		i++;
-	}
-	copy(&s, i, out);
-	copy(&s, blanks(s), out);
-	if (s.len > 0 && s.ptr[0] == '{') {
-		copy(&s, 1, out);
-		if (!pairs_copy(r, &s, out))
-			return false;
-	} else if (s.len == 0) {
-		return false; /* a lone word */
-	}
-	return numbers_copy(r, s, out);
+	ptrdiff_t end = str_find(*s, '\n');
+	struct str line = end < 0 ? *s : str_head(*s, (size_t)end);
+	*s = str_skip(*s, line.len);
+	return line;
 }
 
-static void comment_copy(struct str line, struct buf *out)
+static bool sample_copy(struct redactor *r, struct str *s, struct buf *out)
 {
-	static const char *const known[] = { "# HELP ", "# TYPE ", "# UNIT " };
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (str_starts(line, str_from(known[i]))) {
-			buf_add(out, line);
+	size_t name = 0;
+	copy(s, blanks(*s), out);
+	while (name < s->len && is_name_byte(s->ptr[name]))
+		name++;
+	copy(s, name, out);
+	copy(s, blanks(*s), out);
+	if (s->len > 0 && s->ptr[0] == '{') {
+		copy(s, 1, out);
+		if (!pairs_copy(r, s, out))
+			return false;
+	} else if (name == 0) {
+		return false;
+	}
+	struct str numbers = line_take(s);
+	return str_trim(numbers).len > 0 && numbers_copy(r, numbers, out);
+}
+
+/* Metadata stays, other remarks do not. A quoted metric name may hold a line break too. */
+static void comment_copy(struct str *s, struct buf *out)
+{
+	struct str rest = str_skip(*s, 1), word, name;
+	rest = str_skip(rest, blanks(rest));
+	word = str_head(rest, 4);
+	if ((str_is(word, "HELP") || str_is(word, "TYPE") || str_is(word, "UNIT")) && blanks(str_skip(rest, 4)) > 0) {
+		rest = str_skip(rest, 4);
+		rest = str_skip(rest, blanks(rest));
+		if (rest.len == 0 || rest.ptr[0] != '"' || quoted_take(&rest, &name)) {
+			line_take(&rest);
+			copy(s, s->len - rest.len, out);
 			return;
 		}
-	buf_add_cstr(out, str_is(line, "# EOF") ? "# EOF" : "#");
+	}
+	buf_add_cstr(out, str_is(line_take(s), "# EOF") ? "# EOF" : "#");
 }
 
 void redactor_page(struct redactor *r, struct str page, struct buf *out)
 {
-	struct str line, rest = page;
-	for (bool first = true; str_split(&rest, '\n', &line); first = false) {
-		if (!first)
-			buf_add_c(out, '\n');
-		size_t start = out->len, lead = blanks(line);
-		if (lead == line.len)
+	struct str rest = page;
+	while (rest.len > 0) {
+		size_t start = out->len, lead = blanks(rest);
+		struct str behind = rest, line = line_take(&behind);
+		if (lead == line.len) {
 			buf_add(out, line);
-		else if (line.ptr[lead] == '#')
-			comment_copy(line, out);
-		else if (!sample_copy(r, line, out) && !out->overflowed) {
-			out->len = start;
-			buf_add_cstr(out, "redacted malformed line");
+		} else if (rest.ptr[lead] == '#') {
+			behind = rest;
+			copy(&behind, lead, out);
+			comment_copy(&behind, out);
+		} else {
+			struct str sample = rest;
+			if (sample_copy(r, &sample, out)) {
+				behind = sample;
+			} else if (!out->overflowed) {
+				out->len = start;
+				buf_add_cstr(out, "redacted malformed line");
+			}
 		}
+		rest = behind;
+		copy(&rest, rest.len > 0, out); /* the line break */
 	}
 }
 

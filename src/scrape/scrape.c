@@ -44,35 +44,53 @@ static const char *authority_check(struct str authority)
 	return NULL;
 }
 
+/* "scheme://user@host:port/path", each as written; absent parts are empty. */
+struct target_text {
+	struct str scheme, user, authority, path;
+};
+
+static void target_split(struct str text, struct target_text *parts)
+{
+	ptrdiff_t at = str_search(text, STR("://"));
+	struct str rest = at >= 0 ? str_skip(text, (size_t)at + 3) : text;
+	size_t len = 0;
+	while (len < rest.len && rest.ptr[len] != '/' && rest.ptr[len] != '?' && rest.ptr[len] != '#')
+		len++;
+	parts->scheme = at >= 0 ? str_head(text, (size_t)at) : STR("http");
+	parts->authority = str_head(rest, len);
+	parts->path = str_skip(rest, len);
+	ptrdiff_t user = str_find(parts->authority, '@');
+	parts->user = str_head(parts->authority, (size_t)(user + 1));
+	parts->authority = str_skip(parts->authority, (size_t)(user + 1));
+}
+
+static const char *target_check(const struct target_text *parts)
+{
+	struct str a = parts->authority;
+	if (!str_eq_nocase(parts->scheme, STR("http")) && !str_eq_nocase(parts->scheme, STR("https")))
+		return "only http:// and https:// are spoken";
+	for (size_t i = 0; i < parts->path.len; i++)
+		if ((unsigned char)parts->path.ptr[i] <= ' ')
+			return "it has a blank inside";
+	if (!str_starts(a, STR(":")))
+		return authority_check(a);
+	return port_is_valid(str_skip(a, 1)) ? NULL : "the port is no number from 1 to 65535";
+}
+
 bool scrape_url(struct arena *arena, struct str text, struct str *url, struct str *name, struct error *e)
 {
-	struct str trimmed = str_trim(text);
-	ptrdiff_t at = str_search(trimmed, STR("://"));
-	struct str scheme = at >= 0 ? str_head(trimmed, (size_t)at) : STR("http");
-	struct str rest = at >= 0 ? str_skip(trimmed, (size_t)at + 3) : trimmed;
-	if (!str_eq_nocase(scheme, STR("http")) && !str_eq_nocase(scheme, STR("https")))
-		return not_a_target(e, text, "only http:// and https:// are spoken");
-	for (size_t i = 0; i < rest.len; i++)
-		if ((unsigned char)rest.ptr[i] <= ' ')
-			return not_a_target(e, text, "it has a blank inside");
-	size_t authority_len = rest.len;
-	for (size_t i = 0; i < rest.len && authority_len == rest.len; i++)
-		if (rest.ptr[i] == '/' || rest.ptr[i] == '?' || rest.ptr[i] == '#')
-			authority_len = i;
-	struct str authority = str_head(rest, authority_len), path = str_skip(rest, authority_len);
-	ptrdiff_t user = str_find(authority, '@');
-	struct str userinfo = user >= 0 ? str_head(authority, (size_t)user + 1) : STR_EMPTY;
-	authority = user >= 0 ? str_skip(authority, (size_t)user + 1) : authority;
-	const char *local = str_starts(authority, STR(":")) ? "localhost" : "";
-	const char *why = local[0] ? (port_is_valid(str_skip(authority, 1)) ? NULL : "the port is no number from 1 to 65535")
-				   : authority_check(authority);
+	struct target_text parts;
+	target_split(str_trim(text), &parts);
+	const char *why = target_check(&parts);
 	if (why)
 		return not_a_target(e, text, why);
-	bool bare = path.len == 0 || str_is(path, "/");
-	*name = arena_printf(
-		arena, "%s" STR_FMT "" STR_FMT, local, STR_ARG(authority), STR_ARG(bare || str_is(path, "/metrics") ? STR_EMPTY : path));
-	*url = arena_printf(arena, "%s://" STR_FMT "%s" STR_FMT STR_FMT, str_eq_nocase(scheme, STR("https")) ? "https" : "http",
-		STR_ARG(userinfo), local, STR_ARG(authority), STR_ARG(bare ? STR("/metrics") : path));
+	const char *scheme = str_eq_nocase(parts.scheme, STR("https")) ? "https" : "http";
+	const char *host = str_starts(parts.authority, STR(":")) ? "localhost" : ""; /* ":8000" */
+	struct str path = parts.path.len == 0 || str_is(parts.path, "/") ? STR("/metrics") : parts.path;
+	struct str shown = str_is(path, "/metrics") ? STR_EMPTY : path;
+	*url = arena_printf(
+		arena, "%s://" STR_FMT "%s" STR_FMT STR_FMT, scheme, STR_ARG(parts.user), host, STR_ARG(parts.authority), STR_ARG(path));
+	*name = arena_printf(arena, "%s" STR_FMT STR_FMT, host, STR_ARG(parts.authority), STR_ARG(shown));
 	return true;
 }
 
