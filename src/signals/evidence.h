@@ -60,6 +60,7 @@ struct evidence {
 	int64_t from_ms, to_ms;
 	const struct pool_spec **pool_specs; /* configured or by default; filled by scopes_build */
 	size_t pool_spec_count;
+	struct trends *trends;               /* histories summed up once; detectors/trends.c, made on demand */
 };
 
 /* Fetches and indexes everything of the fleet between from and to. */

@@ -94,7 +94,7 @@ static struct place place_of(struct evaluation *ev, struct arena *arena, const s
 {
 	const struct scope *s = f->scope;
 	if (s->kind == SCOPE_FLEET || s->kind == SCOPE_POOL) {
-		const struct scope *named = f->where_count ? evaluation_scope(ev, f->where[0]) : NULL;
+		const struct scope *named = f->where_count ? evaluation_place(ev, f->where[0]) : NULL;
 		s = named ? named : s;
 	}
 	struct place p = { .model = s->model.len ? s->model : STR("MODEL"), .engine = s->key.len ? s->key : STR("0"), .target = s->name };
@@ -227,7 +227,7 @@ static void tell_binding(struct evaluation *before, struct evaluation *now, cons
 struct str *finding_changes(struct evaluation *before, struct evaluation *now, const struct scope *s, struct arena *arena, size_t *count)
 {
 	struct str *out = ARENA_ARRAY(arena, struct str, 8);
-	const struct scope *old = evaluation_scope(before, s->name);
+	const struct scope *old = evaluation_scope(before, s->kind, s->name);
 	*count = 0;
 	if (!old)
 		return out;

@@ -1,6 +1,8 @@
 /* Which red lines are crossed where, in one window. */
 #include "signals/findings.h"
 
+#include "catalog/expression.h"
+
 #include <math.h>
 
 /* ---- raising ---- */
@@ -103,10 +105,11 @@ static void see_leaves(struct evaluation *ev, const struct scope *s, const struc
 	case EXPRESSION_KNOWN: return; /* known(x) asks whether there is one: its answer is always known */
 	case EXPRESSION_SIGNAL: see_leaf(l, evaluation_reading(ev, s, x->signal)); return;
 	case EXPRESSION_OR: /* one side that holds is enough: an unknown other side does not speak against it */
-		if (evaluate_condition(ev, s, x->left, true) == TRUTH_TRUE)
-			return see_leaves(ev, s, x->left, l);
-		if (evaluate_condition(ev, s, x->right, true) == TRUTH_TRUE)
-			return see_leaves(ev, s, x->right, l);
+		for (size_t i = 0; i < 2; i++)
+			if (evaluate_condition(ev, s, i ? x->right : x->left, true) == TRUTH_TRUE) {
+				see_leaves(ev, s, i ? x->right : x->left, l);
+				return;
+			}
 		break;
 	case EXPRESSION_PRIMITIVE:
 	case EXPRESSION_BEFORE:
@@ -231,10 +234,18 @@ void findings_find(struct evaluation *ev)
 			find_red_line(ev, &j, *spec);
 }
 
-struct scope *evaluation_scope(const struct evaluation *ev, struct str name)
+struct scope *evaluation_scope(const struct evaluation *ev, enum scope_kind kind, struct str name)
 {
 	for (size_t i = 0; i < ev->scope_count; i++)
-		if (str_eq(ev->scopes[i].name, name))
+		if (ev->scopes[i].kind == kind && str_eq(ev->scopes[i].name, name))
+			return &ev->scopes[i];
+	return NULL;
+}
+
+struct scope *evaluation_place(const struct evaluation *ev, struct str name)
+{
+	for (size_t i = 0; i < ev->scope_count; i++)
+		if (ev->scopes[i].kind != SCOPE_FLEET && ev->scopes[i].kind != SCOPE_POOL && str_eq(ev->scopes[i].name, name))
 			return &ev->scopes[i];
 	return NULL;
 }

@@ -36,7 +36,9 @@ struct str *finding_changes(struct evaluation *before, struct evaluation *now, c
 
 /* A copy of a reading whose texts and cells live in `arena`. */
 struct reading reading_copy(struct arena *arena, const struct reading *r);
-/* The scope of the same name in another evaluation of the same fleet; NULL when there is none. */
-struct scope *evaluation_scope(const struct evaluation *ev, struct str name);
+/* The scope of this kind and name (evaluations of one fleet have the same ones); NULL when there is none. */
+struct scope *evaluation_scope(const struct evaluation *ev, enum scope_kind kind, struct str name);
+/* The target, engine or GPU of this name, as `where` of a finding has them. */
+struct scope *evaluation_place(const struct evaluation *ev, struct str name);
 
 #endif

@@ -9,12 +9,17 @@
 #include "signals/findings.h"
 
 struct incident {
-	struct finding finding;      /* complete once `filled`; scope points into the last evaluation that raised it */
+	const struct finding_spec *spec;
 	struct str scope;            /* its name: scopes of different evaluations are matched by it */
 	enum scope_kind kind;
-	enum severity worst;
-	bool filled, open;           /* open: raised in the newest evaluation added */
-	unsigned fills;
+	enum severity severity, worst; /* of the last evaluation that raised it; of all */
+	int64_t onset_ms, last_ms;
+	struct str *changed;
+	size_t changed_count;
+	bool open, undecided;        /* open: raised in the newest evaluation added, or said to go on by a longer window */
+	const struct finding *raw;   /* as the newest evaluation raised it; NULL otherwise */
+	struct finding told;         /* complete, in the report's arena, but for its scope */
+	unsigned tellings;
 	uint64_t *members;           /* bits: schedulers, then targets that it concerns */
 };
 
@@ -22,7 +27,7 @@ struct incidents {
 	struct arena *arena;         /* the report's */
 	struct evidence *evidence;
 	VEC(struct incident *) all;
-	struct map by_key;           /* "finding\0scope" */
+	struct map by_key;           /* "finding\0kind scope" */
 	struct evaluation *newest;   /* the evaluation added last; alive until the next is added */
 	bool newest_is_moment;
 	size_t words;                /* of a member bitmap */
@@ -35,7 +40,10 @@ void incidents_add_moment(struct incidents *in, struct evaluation *ev);
 /* Findings of a longer window that ends at the last moment. They are told with those of the moments: without an onset when only the long
  * window shows them, and as past when the last moment clearly speaks against them. */
 void incidents_add_window(struct incidents *in, struct evaluation *ev);
-/* The findings of the report, in its arena: grouped, suppressed, ordered. `shown` is the evaluation whose scopes the report has. */
+/* Fills `told` from the evaluation that raised `raw`. */
+void incident_tell(struct incidents *in, struct incident *i, struct evaluation *ev);
+/* The findings of the report, in its arena: grouped, suppressed, ordered. `shown` is the evaluation whose scopes the report has; it and the
+ * evaluation added last are alive. */
 struct finding *incidents_finish(struct incidents *in, struct evaluation *shown, size_t *count);
 
 #endif

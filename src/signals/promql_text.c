@@ -105,10 +105,10 @@ static void print_over_window(struct printer *p, const struct bound_metric *b, c
 
 static void print_share(struct printer *p, const struct bound_metric *b, const struct expression *x, const char *function)
 {
-	char le[80];
-	size_t n = number_format(x->number, le);
-	if (x->number == floor(x->number)) /* clients print 1 or 1.0 */
-		snprintf(le + n, sizeof le - n, "|%.*s.0", (int)n, le);
+	char number[32], le[80];
+	int n = (int)number_format(x->number, number);
+	bool whole = x->number == floor(x->number); /* clients print 1 or 1.0 */
+	snprintf(le, sizeof le, whole ? "%.*s|%.*s.0" : "%.*s", n, number, n, number);
 	print_over_window(p, b, x, function, "_count");
 	buf_printf(p->out, " - sum(%s(", function);
 	print_selector(p, b, x, "_bucket", le, true);

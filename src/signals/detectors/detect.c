@@ -1,0 +1,110 @@
+/* What the detectors share. */
+#include "signals/detectors/detect.h"
+
+#include "catalog/expression.h"
+
+bool target_answers(struct evaluation *ev, size_t target)
+{
+	return scrape_answered(evidence_scrape(ev->evidence, target, ev->window.to_ms));
+}
+
+bool scope_has_target(const struct scope *s, size_t target)
+{
+	for (size_t i = 0; i < s->target_count; i++)
+		if (s->targets[i] == target)
+			return true;
+	return false;
+}
+
+struct scope *scope_of_target(struct evaluation *ev, size_t target)
+{
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (s->target == target)
+			return s;
+	}
+	return NULL;
+}
+
+struct scope *fleet_scope(struct evaluation *ev) { return &ev->scopes[0]; }
+
+struct scope *scope_of_scheduler(struct evaluation *ev, size_t scheduler)
+{
+	for (size_t i = 0; i < ev->scope_count; i++) {
+		struct scope *s = &ev->scopes[i];
+		if ((s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU) && s->members[0] == scheduler)
+			return s;
+	}
+	return scope_of_target(ev, ev->evidence->schedulers.items[scheduler].target);
+}
+
+bool number_at(struct evaluation *ev, const struct scope *s, const char *signal, double *value)
+{
+	const struct reading *r = evaluation_named(ev, s, signal);
+	if (!reading_is_number(r))
+		return false;
+	*value = isinf(r->low) ? r->high : r->low;
+	return true;
+}
+
+bool gauge_at(struct evaluation *ev, size_t scheduler, const char *metric, double *value)
+{
+	struct level_query q = { .metric = catalog_metric(ev->catalog, metric), .t_ms = ev->window.to_ms };
+	if (!q.metric)
+		return false;
+	struct reading r = scheduler_level(ev, scheduler, &q);
+	*value = r.low;
+	return r.kind == READING_VALUE;
+}
+
+static struct reading primitive_at(struct evaluation *ev, const struct scope *s, enum primitive p, const char *metric, double number)
+{
+	struct expression x = { .kind = EXPRESSION_PRIMITIVE, .primitive = p, .metric = catalog_metric(ev->catalog, metric), .number = number };
+	return x.metric ? evaluate_primitive(ev, s, &x) : reading_unknown(UNKNOWN_NOT_APPLICABLE, STR_EMPTY);
+}
+
+struct reading count_at(struct evaluation *ev, const struct scope *s, const char *metric)
+{
+	return primitive_at(ev, s, PRIMITIVE_COUNT, metric, 0);
+}
+
+struct reading share_above_at(struct evaluation *ev, const struct scope *s, const char *metric, double bound)
+{
+	return primitive_at(ev, s, PRIMITIVE_SHARE_ABOVE, metric, bound);
+}
+
+bool is_exported(struct evaluation *ev, const struct scope *s, const char *metric)
+{
+	const struct metric_spec *m = catalog_metric(ev->catalog, metric);
+	for (size_t i = 0; m && i < s->member_count; i++)
+		if (evidence_members(ev->evidence, s->members[i], m, ev->window.to_ms))
+			return true;
+	return false;
+}
+
+void wording_init(struct wording *w)
+{
+	buf_init(&w->text, 4096);
+	w->count = 0;
+}
+
+void wording_add(struct wording *w, const char *format, ...)
+{
+	if (++w->count > WORDING_MAX)
+		return;
+	if (w->count > 1)
+		buf_add_cstr(&w->text, ", ");
+	va_list args;
+	va_start(args, format);
+	buf_vprintf(&w->text, format, args);
+	va_end(args);
+}
+
+struct str wording_end(struct wording *w, struct arena *arena)
+{
+	if (w->count > WORDING_MAX)
+		buf_printf(&w->text, " and %zu more", w->count - WORDING_MAX);
+	struct str text = w->text.len ? arena_str(arena, buf_str(&w->text)) : STR_EMPTY;
+	buf_fini(&w->text);
+	return text;
+}

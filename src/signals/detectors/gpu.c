@@ -1,0 +1,64 @@
+/* GPU figures that cannot be true. */
+#include "signals/detectors/detect.h"
+
+/* DCGM prints what it could not sample as a number near 2^63. */
+static const double blank_from = 9.2e18;
+
+static bool is_blank(struct evaluation *ev, const struct scope *s, const char *metric)
+{
+	const struct metric_spec *m = catalog_metric(ev->catalog, metric);
+	for (size_t i = 0; m && i < s->member_count; i++) {
+		const struct member_list *list = evidence_members(ev->evidence, s->members[i], m, ev->window.to_ms);
+		const struct target_evidence *t = target_evidence(ev, s->target);
+		for (size_t k = 0; list && k < list->members.count; k++) {
+			const struct series_view *v = &list->members.items[k].view;
+			ptrdiff_t at = view_at(v, ev->window.to_ms, target_patience_ms(t));
+			if (at >= 0 && v->v[at] >= blank_from)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void judge_card(struct evaluation *ev, struct scope *s)
+{
+	static const char *const fields[] = { "gpu_util", "sm_active", "tensor_active", "dram_active", "fb_used", "power" };
+	struct wording said;
+	double used, total;
+	wording_init(&said);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (is_blank(ev, s, fields[i]))
+			wording_add(&said, "%s is blank", fields[i]);
+	if (gauge_at(ev, s->members[0], "fb_used", &used) && gauge_at(ev, s->members[0], "fb_total", &total) && total > 0 && used > total)
+		wording_add(&said, "%.1f GiB used of %.1f GiB", used / 1073741824, total / 1073741824);
+	struct str detail = wording_end(&said, ev->arena);
+	if (detail.len)
+		evaluation_raise(ev, "gpu-contradiction", s, NULL, 0, 1, detail);
+}
+
+/* No card is busy, yet tokens come: other cards are watched than the engines run on. */
+static void judge_fleet(struct evaluation *ev)
+{
+	double generated, util;
+	size_t cards = 0;
+	if (!has_window(ev) || !number_at(ev, fleet_scope(ev), "generation_tps", &generated) || generated < 1)
+		return;
+	SCOPE_EACH(ev, s, SCOPE_GPU)
+	{
+		if (!number_at(ev, s, "gpu_util", &util) || util > 0)
+			return;
+		cards++;
+	}
+	if (cards)
+		evaluation_raise(ev, "gpu-contradiction", fleet_scope(ev), NULL, 0, 1,
+			arena_printf(ev->arena, "utilisation is 0 on all %zu cards while %.0f tokens/s are generated", cards, generated));
+}
+
+void gpu_raise(struct evaluation *ev)
+{
+	SCOPE_EACH(ev, s, SCOPE_GPU)
+	{
+		judge_card(ev, s);
+	}
+	judge_fleet(ev);
+}

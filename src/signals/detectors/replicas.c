@@ -1,0 +1,206 @@
+/* Replicas and engines beside each other: who runs more than its share, who is slow. */
+#include "signals/detectors/detect.h"
+
+#include <stdlib.h>
+
+/* What is compared inside a scope: engines where its targets have several, else targets. */
+struct place {
+	const struct scope *scope;
+	double running;
+};
+
+static size_t collect_places(struct evaluation *ev, const struct scope *wide, enum scope_kind kind, struct place *out)
+{
+	size_t n = 0;
+	SCOPE_EACH(ev, s, kind)
+	{
+		double running;
+		if (scope_has_target(wide, s->target) && number_at(ev, s, "running", &running))
+			out[n++] = (struct place){ s, running };
+	}
+	return n;
+}
+
+static bool has_engines(struct evaluation *ev, const struct scope *wide)
+{
+	SCOPE_EACH(ev, s, SCOPE_ENGINE)
+	{
+		if (scope_has_target(wide, s->target))
+			return true;
+	}
+	return false;
+}
+
+struct balance {
+	size_t places, idle;
+	double sum, most, ratio;     /* ratio: most over mean */
+	const struct scope *hot;
+};
+
+static struct balance balance_of(struct evaluation *ev, const struct scope *wide)
+{
+	struct balance b = { .ratio = NAN };
+	struct place *places = ARENA_ARRAY(ev->arena, struct place, ev->scope_count + 1);
+	b.places = collect_places(ev, wide, has_engines(ev, wide) ? SCOPE_ENGINE : SCOPE_TARGET, places);
+	for (size_t i = 0; i < b.places; i++) {
+		b.sum += places[i].running;
+		b.idle += places[i].running == 0;
+		if (!b.hot || places[i].running > b.most) {
+			b.most = places[i].running;
+			b.hot = places[i].scope;
+		}
+	}
+	if (b.sum > 0)
+		b.ratio = b.most / (b.sum / (double)b.places);
+	return b;
+}
+
+static void publish_balance(struct evaluation *ev, const struct scope *s)
+{
+	struct balance b = balance_of(ev, s);
+	if (b.places < 2)
+		return;
+	if (isnan(b.ratio)) {
+		evaluation_publish(ev, s, "imbalance_max_over_mean", reading_unknown(UNKNOWN_NO_TRAFFIC, STR("nothing runs")));
+		return;
+	}
+	evaluation_publish(ev, s, "imbalance_max_over_mean", reading_value(b.ratio));
+	bool by_key = s->target_count == 1 && b.hot->key.len;
+	evaluation_publish(ev, s, "hot_engine", reading_text(by_key ? b.hot->key : b.hot->name));
+}
+
+/* ---- the slow one ---- */
+
+enum { EVENTS_MIN = 20 };
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static double known_end(const struct reading *r) { return r->kind == READING_AT_MOST ? r->high : r->low; }
+
+static double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		if (known[i] && i != without)
+			room[n++] = values[i];
+	if (!n)
+		return NAN;
+	qsort(room, n, sizeof *room, by_value);
+	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+}
+
+/* The target whose quantile is three times the median of its peers' and 0.1 s above it, surely; the slowest if several are. */
+static const struct scope *slow_by(struct evaluation *ev, const struct scope *pool, const char *signal)
+{
+	size_t count = 0, slow = SIZE_MAX;
+	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
+	double *values = ARENA_ARRAY(ev->arena, double, pool->target_count + 1), *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
+	double *surely = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
+	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (!scope_has_target(pool, s->target))
+			continue;
+		const struct reading *r = evaluation_named(ev, s, signal);
+		targets[count] = s;
+		known[count] = reading_is_number(r) && r->events >= EVENTS_MIN;
+		values[count] = known[count] ? known_end(r) : NAN;
+		surely[count] = known[count] && r->has_interval && r->interval_low < values[count] ? r->interval_low : values[count];
+		known[count] &= !(r->kind == READING_AT_MOST && r->high > 60); /* a bound that says nothing */
+		count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double median = known[i] ? median_of_others(values, known, count, i, room) : NAN;
+		if (surely[i] >= 3 * median && values[i] - median > 0.1 && (slow == SIZE_MAX || values[i] > values[slow]))
+			slow = i;
+	}
+	return slow == SIZE_MAX ? NULL : targets[slow];
+}
+
+static const struct scope *slow_replica(struct evaluation *ev, const struct scope *pool)
+{
+	if (pool->target_count < 2 || !has_window(ev))
+		return NULL;
+	const struct scope *slow = slow_by(ev, pool, "ttft_p99");
+	return slow ? slow : slow_by(ev, pool, "e2e_p99");
+}
+
+void replicas_publish(struct evaluation *ev)
+{
+	const struct scope *first_slow = NULL;
+	for (size_t i = 0; i < ev->scope_count; i++) {
+		const struct scope *s = &ev->scopes[i];
+		if (s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU)
+			continue;
+		publish_balance(ev, s);
+		const struct scope *slow = s->kind == SCOPE_POOL ? slow_replica(ev, s) : NULL;
+		if (!slow)
+			continue;
+		evaluation_publish(ev, s, "slow_replica", reading_text(slow->name));
+		first_slow = first_slow ? first_slow : slow;
+	}
+	if (first_slow)
+		evaluation_publish(ev, fleet_scope(ev), "slow_replica", reading_text(first_slow->name));
+}
+
+/* ---- raise ---- */
+
+static void judge_balance(struct evaluation *ev, struct scope *s)
+{
+	struct balance b = balance_of(ev, s);
+	/* Two for each place: with fewer, one request more is chance. */
+	if (b.places < 2 || !(b.ratio >= 3) || !b.idle || b.sum < 2 * (double)b.places)
+		return;
+	struct str hot = b.hot->name;
+	evaluation_raise(ev, "dp-imbalance", s, &hot, 1, b.places, STR_EMPTY);
+}
+
+/* Finished requests of each target within a tenth of their mean, and enough of them. */
+static bool dealt_evenly(struct evaluation *ev, const struct scope *pool)
+{
+	double low = INFINITY, high = 0;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		double finished;
+		if (!scope_has_target(pool, s->target))
+			continue;
+		if (!number_at(ev, s, "finished", &finished) || finished < EVENTS_MIN)
+			return false;
+		low = fmin(low, finished);
+		high = fmax(high, finished);
+	}
+	return high <= 1.2 * low;
+}
+
+static void judge_turns(struct evaluation *ev, struct scope *pool)
+{
+	struct balance b = balance_of(ev, pool);
+	if (b.places < 3 || !(b.ratio >= 1.5) || b.sum < 4 * (double)b.places || !dealt_evenly(ev, pool))
+		return;
+	struct str hot = b.hot->name;
+	evaluation_raise(ev, "round-robin-signature", pool, &hot, 1, b.places, STR_EMPTY);
+}
+
+void replicas_raise(struct evaluation *ev)
+{
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (has_engines(ev, s))
+			judge_balance(ev, s);
+	}
+	SCOPE_EACH(ev, s, SCOPE_POOL)
+	{
+		if (s->target_count < 2)
+			continue;
+		judge_balance(ev, s);
+		const struct reading *slow = evaluation_named(ev, s, "slow_replica");
+		if (slow->kind == READING_TEXT)
+			evaluation_raise(ev, "slow-replica", s, &slow->text, 1, s->target_count, STR_EMPTY);
+		if (has_window(ev))
+			judge_turns(ev, s);
+	}
+}
