@@ -104,7 +104,7 @@ void failure_of_curl(struct transfer *t, CURLcode code)
 {
 	switch (code) {
 	case CURLE_OK: failure_set(t, HTTP_OK, "%s", ""); return;
-	case CURLE_URL_MALFORMAT: failure_set(t, HTTP_BAD_URL, "%s", curl_words(t, code)); return;
+	case CURLE_URL_MALFORMAT: failure_set(t, HTTP_BAD_URL, "no valid URL: %s", curl_words(t, code)); return;
 	case CURLE_COULDNT_RESOLVE_HOST: failure_set(t, HTTP_NO_HOST, "the name of %s does not resolve", t->place); return;
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		failure_set(t, HTTP_NO_HOST, "the name of the proxy does not resolve (%s)", curl_words(t, code));

@@ -213,7 +213,7 @@ bool transfer_init(struct transfer *t, struct arena *arena, const struct http_re
 	buf_init(&t->body, t->max_bytes);
 	gunzip_init(&t->gunzip);
 	if (!url_read(request->url, &parts, &why)) {
-		failure_set(t, HTTP_BAD_URL, "%.180s: %s", request->url, why);
+		failure_set(t, HTTP_BAD_URL, "no valid URL: %s", why); /* not the URL: it may hold a password */
 		return false;
 	}
 	if (!token_is_clean(request->bearer_token)) {

@@ -22,6 +22,16 @@ static struct str base_url(struct arena *arena, struct str url)
 	return arena_printf(arena, "%s" STR_FMT, str_search(base, STR("://")) < 0 ? "http://" : "", STR_ARG(base));
 }
 
+static struct str without_password(struct arena *arena, struct str base)
+{
+	size_t start = (size_t)str_search(base, STR("://")) + 3;
+	struct str rest = str_skip(base, start);
+	ptrdiff_t slash = str_find(rest, '/'), user = str_find(slash < 0 ? rest : str_head(rest, (size_t)slash), '@');
+	if (user < 0)
+		return base;
+	return arena_printf(arena, STR_FMT STR_FMT, STR_ARG(str_head(base, start)), STR_ARG(str_skip(rest, (size_t)user + 1)));
+}
+
 /* Every select adds a metric name, so a match may be one that Prometheus refuses alone ({pod!="x"}): it is parsed behind a name. */
 static bool match_parse(struct remote *r, const char *match, struct error *e)
 {
@@ -62,6 +72,7 @@ static void options_take(struct remote *r, const struct remote_options *o)
 	r->options.ca_file = kept(r, o->ca_file);
 	r->options.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS;
 	r->base = base_url(&r->arena, str_from(o->url));
+	r->shown = without_password(&r->arena, r->base);
 	r->headers[headers++] = "Accept: application/json";
 	r->headers[headers++] = "User-Agent: goodput/" GOODPUT_VERSION;
 	if (r->options.tenant)

@@ -209,7 +209,7 @@ enum call_status remote_call(struct remote *r, struct call *c, struct error *e)
 	if (status == CALL_OK)
 		envelope_warnings(r, c->root);
 	else if (e && !e->source[0])
-		error_source(e, r->base);
+		error_source(e, r->shown);
 	arena_fini(&scratch);
 	return status;
 }

@@ -24,7 +24,8 @@ struct remote {
 	struct arena arena; /* copies of the options, texts of the statistics */
 	struct http_client *client;
 	struct remote_options options;
-	struct str base; /* "http://h:9090/prometheus", without /api/v1 */
+	struct str shown; /* the base without user and password, for messages */
+	struct str base;  /* "http://h:9090/prometheus", without /api/v1 */
 	const char *headers[5];
 	bool use_get;          /* POST was answered 405 */
 	struct matcher *match; /* of options.match; without compiled regexes: only printed */

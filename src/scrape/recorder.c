@@ -36,7 +36,7 @@ struct recorder *recorder_new(const char *folder, const struct recorder_options 
 	r->table = fopen(path, "wxe"); /* x: a recording is never written over */
 	if (r->table) {
 		fputs("when\ttarget\ttime_unix\tfile\thttp_status\tcontent_type\tduration_s\terror\n", r->table);
-		r->redactor = options->redact ? redactor_new() : NULL;
+		r->redactor = !options || options->redact ? redactor_new() : NULL;
 		return r;
 	}
 	if (errno == EEXIST) {

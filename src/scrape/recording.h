@@ -28,6 +28,7 @@ struct recorder;
 struct recorder_options {
 	bool redact; /* true unless the user asked for the names as they are */
 };
+/* Options NULL: redacted. NULL with an error when the folder cannot be made or holds a recording already. */
 struct recorder *recorder_new(const char *folder, const struct recorder_options *options, struct error *e);
 bool recorder_add(struct recorder *r, struct str when, struct str target, const struct http_answer *answer, struct error *e);
 /* What redaction replaced, by count, and the labels that it left as they are; one line. Before recorder_close. */

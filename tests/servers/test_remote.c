@@ -169,7 +169,8 @@ static int faulty_start(void **state)
 		return -1;
 	while (fscanf(server.child.from, "%31s %199s", name, value) == 2 && strcmp(name, "ready") != 0)
 		if (strcmp(name, "plain") == 0)
-			snprintf(server.url, sizeof server.url, "http://127.0.0.1:%.10s", value);
+			snprintf(server.address, sizeof server.address, "127.0.0.1:%.10s", value);
+	snprintf(server.url, sizeof server.url, "http://%s", server.address);
 	return 0;
 }
 
@@ -437,6 +438,10 @@ static void test_faults(void **state)
 		assert_false(backend_remote_probe(&o));
 	}
 	assert_null(backend_remote_new(&(struct remote_options){ .url = server.url, .tenant = "a\nb" }, &w->error));
+	char url[128];
+	snprintf(url, sizeof url, "http://user:secret@%s/404", server.address);
+	assert_null(backend_remote_new(&(struct remote_options){ .url = url }, &w->error));
+	assert_null(strstr(w->error.source, "secret"));
 }
 
 static void test_get_where_post_is_refused(void **state)
