@@ -186,8 +186,8 @@ bool load_draft_text(struct loader *l, const struct yaml *map, const char *key, 
 
 struct nearest nearest_start(struct str wanted)
 {
-	/* Two slips in a short word, three in a long one; more is another word. */
-	size_t limit = wanted.len <= 4 ? 1 : wanted.len <= 8 ? 2 : 3;
+	/* One slip in a short word, three in a long one; more is another word. */
+	size_t limit = wanted.len <= 1 ? 0 : wanted.len <= 4 ? 1 : wanted.len <= 8 ? 2 : 3;
 
 	return (struct nearest){ .wanted = wanted, .distance = limit + 1 };
 }

@@ -57,6 +57,19 @@ bool load_signals(struct loader *l, const struct yaml *list, struct error *e);
 bool load_findings(struct loader *l, const struct yaml *list, struct error *e);
 bool load_pools(struct loader *l, const struct yaml *list, struct error *e);
 
+/* Parts of an engine. What its names share unless they say otherwise: */
+struct engine_defaults {
+	double valid_low, valid_high;
+	struct str invalid_reason;
+};
+/* valid: [low, high]; either may be ".inf" or "-.inf". */
+bool load_valid(const struct yaml *map, double *low, double *high, struct error *e);
+bool load_entry(struct loader *l, const struct yaml *node, const struct engine_spec *engine, const struct engine_defaults *defaults,
+	struct engine_metric *entry, struct error *e);
+bool load_versions(struct loader *l, const struct yaml *map, struct engine_spec *engine, struct error *e);
+bool load_flavours(struct loader *l, const struct yaml *map, struct engine_spec *engine, struct error *e);
+bool load_companions(struct loader *l, const struct yaml *map, struct engine_spec *engine, struct error *e);
+
 /* ---- reading nodes; each is false with a positioned error ---- */
 
 bool load_is_list(const struct yaml *node, const char *what, struct error *e);
