@@ -196,7 +196,8 @@ void replicas_raise(struct evaluation *ev)
 	{
 		if (s->target_count < 2)
 			continue;
-		judge_balance(ev, s);
+		if (!has_engines(ev, s)) /* else it is told of the target whose engines they are */
+			judge_balance(ev, s);
 		const struct reading *slow = evaluation_named(ev, s, "slow_replica");
 		if (slow->kind == READING_TEXT)
 			evaluation_raise(ev, "slow-replica", s, &slow->text, 1, s->target_count, STR_EMPTY);
