@@ -81,26 +81,33 @@ static void twin_count(struct remote *r, const struct labels *dropped)
 
 static void drop_twins_by(struct remote *r, struct series_view *series, size_t *count, const char *label)
 {
-	struct map place; /* labels without the replica's → index + 1 */
+	struct map place;                           /* labels without the replica's → index + 1 */
+	VEC(const struct labels *) exposed = { 0 }; /* of those that are kept */
 	size_t kept = 0;
 	map_init(&place);
 	r->stats.replica_label = str_from(label);
 	for (size_t i = 0; i < *count; i++) {
 		struct series_view view = series[i];
-		const struct labels *exposed = view.labels;
-		if (labels_get(exposed, str_from(label)).len)
-			view.labels = without(r, exposed, str_from(label));
+		const struct labels *own = view.labels;
+		if (labels_get(own, str_from(label)).len)
+			view.labels = without(r, own, str_from(label));
 		struct map_entry *entry = map_put(&place, str_of((const char *)&view.labels, sizeof view.labels), NULL);
 		if (!entry->value) {
 			series[kept++] = view;
+			VEC_PUSH(&exposed, own);
 			entry->value = (void *)(uintptr_t)kept;
 			continue;
 		}
-		struct series_view *twin = &series[(uintptr_t)entry->value - 1];
-		twin_count(r, exposed);
-		if (is_better(&view, twin))
-			*twin = view;
+		size_t twin = (uintptr_t)entry->value - 1;
+		if (is_better(&view, &series[twin])) {
+			series[twin] = view;
+			const struct labels *worse = exposed.items[twin];
+			exposed.items[twin] = own;
+			own = worse;
+		}
+		twin_count(r, own);
 	}
+	VEC_FREE(&exposed);
 	map_fini(&place);
 	*count = kept;
 }
