@@ -139,6 +139,23 @@ static bool where_holds(const struct name_spec *name, const struct labels *l)
 	return true;
 }
 
+static bool key_is_taken(const struct evidence *ev, size_t target, struct str key)
+{
+	VEC_EACH(&ev->schedulers, s)
+		if (s->target == target && str_eq(s->key, key))
+			return true;
+	return false;
+}
+
+/* What people call a card: its number, with the MIG instance where there is one. Two cards of the same number behind one exporter keep all
+ * that tells them apart. */
+static struct str gpu_key(const struct evidence *ev, size_t target, const struct labels *l, struct str full)
+{
+	static const struct str names[] = { { "gpu", 3 }, { "GPU_I_ID", 8 } };
+	struct str key = joined_labels(ev->arena, l, names, member_label(l, names[0]).len ? ARRAY_LEN(names) : 0);
+	return key.len && !key_is_taken(ev, target, key) ? key : full;
+}
+
 static size_t scheduler_of(struct builder *b, size_t target, const struct engine_spec *engine, const struct labels *l)
 {
 	struct evidence *ev = b->ev;
@@ -150,6 +167,8 @@ static size_t scheduler_of(struct builder *b, size_t target, const struct engine
 	struct scheduler s = { .target = target, .key = key };
 	s.metrics = arena_zalloc(ev->arena, ev->catalog->metrics.count, sizeof *s.metrics);
 	s.is_gpu = engine->exporter && is_one_of(STR("gpu"), engine->scheduler_labels, engine->scheduler_label_count) && key.len;
+	if (s.is_gpu)
+		s.key = gpu_key(ev, target, l, key);
 	VEC_PUSH(&ev->schedulers, s);
 	entry->value = (void *)(uintptr_t)ev->schedulers.count;
 	return ev->schedulers.count - 1;
