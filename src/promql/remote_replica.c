@@ -65,11 +65,15 @@ static const struct labels *without(struct remote *r, const struct labels *l, st
 	return label_pool_take(&r->pool, labels_builder_build(&b));
 }
 
-/* The one that saw more: the newest sample, then more of them. */
-static bool is_better(const struct series_view *a, const struct series_view *b)
+/* The one that saw more: the newest sample, then more of them; else always the same one. */
+static bool is_better(const struct series_view *a, const struct labels *a_own, const struct series_view *b, const struct labels *b_own)
 {
 	int64_t a_ms = a->t[a->count - 1], b_ms = b->t[b->count - 1];
-	return a_ms != b_ms ? a_ms > b_ms : a->count > b->count;
+	if (a_ms != b_ms)
+		return a_ms > b_ms;
+	if (a->count != b->count)
+		return a->count > b->count;
+	return labels_cmp(a_own, b_own) < 0;
 }
 
 static void twin_count(struct remote *r, const struct labels *dropped)
@@ -99,7 +103,7 @@ static void drop_twins_by(struct remote *r, struct series_view *series, size_t *
 			continue;
 		}
 		size_t twin = (uintptr_t)entry->value - 1;
-		if (is_better(&view, &series[twin])) {
+		if (is_better(&view, own, &series[twin], exposed.items[twin])) {
 			series[twin] = view;
 			const struct labels *worse = exposed.items[twin];
 			exposed.items[twin] = own;

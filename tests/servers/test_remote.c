@@ -69,6 +69,8 @@ static void data_make(struct buf *out)
 	buf_add_cstr(out, "# TYPE z gauge\n");
 	family(out, "z", "job=\"ha\",replica=\"0\"", 0, 50, 0);
 	family(out, "z", "job=\"ha\",replica=\"1\"", 0, 60, 100);
+	family(out, "same", "job=\"ha\",replica=\"0\"", 0, 50, 0);
+	family(out, "same", "job=\"ha\",replica=\"1\"", 0, 50, 100);
 	family(out, "z", "job=\"ray\",replica=\"0\"", 0, 50, 0);
 	family(out, "z", "job=\"ray\",replica=\"1\"", 0, 60, 100);
 	family(out, "z", "job=\"sure\",prometheus_replica=\"a\"", 0, 60, 0);
@@ -318,6 +320,9 @@ static void test_high_availability_pairs(void **state)
 	assert_int_equal(labels_get(s->labels, STR("replica")).len, 0);
 	pick(w, "z", MATCH_EQ, NULL, at(0), at(100), &count);
 	assert_int_equal(backend_remote_stats(w->backend)->replicas_dropped, 1);
+	s = pick(w, "same", MATCH_EQ, NULL, at(0), at(100), &count); /* equal twins: always the first, whatever the order */
+	assert_int_equal(count, 1);
+	assert_true(s->v[0] == 0);
 	assert_true(str_is(backend_remote_stats(w->backend)->replica_label, "replica"));
 }
 
