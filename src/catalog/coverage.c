@@ -56,18 +56,35 @@ static bool outside_flavour(const struct page *page, const struct engine_metric 
 	return false;
 }
 
+/* The name that a version in the page's window would show, with the version from which on when the window begins before. */
+static struct str expected_name(const struct page *page, const struct engine_metric *entry)
+{
+	const struct binding *b = page->binding;
+	const struct name_spec *name = &entry->names[0];
+
+	for (size_t i = 0; i < entry->name_count; i++) {
+		if (versions_overlap(entry->names[i].since, entry->names[i].until, b->version_low, b->version_high)) {
+			name = &entry->names[i];
+			break;
+		}
+	}
+	if (name->since.len && b->version_low.len && version_cmp(name->since, b->version_low) > 0)
+		return arena_printf(page->arena, "expected from " STR_FMT " on as " STR_FMT ", not on this page", STR_ARG(name->since),
+			STR_ARG(name->name));
+	return arena_printf(page->arena, "expected as " STR_FMT ", not on this page", STR_ARG(name->name));
+}
+
 static void cover_entry(
 	const struct page *page, const struct engine_spec *engine, const struct engine_metric *entry, struct bound_metric *bound)
 {
 	if (engine == page->binding->engine && (outside_flavour(page, entry, bound) || outside_versions(page, entry, bound)))
 		return;
-	if (entry->optional)
-		set_coverage(bound, COVERAGE_NOT_ENABLED,
-			entry->optional_hint.len ? arena_printf(page->arena, "needs " STR_FMT, STR_ARG(entry->optional_hint))
-						 : STR("off by default"));
+	if (!entry->optional)
+		set_coverage(bound, COVERAGE_ABSENT, expected_name(page, entry));
+	else if (entry->optional_hint.len)
+		set_coverage(bound, COVERAGE_NOT_ENABLED, arena_printf(page->arena, "needs " STR_FMT, STR_ARG(entry->optional_hint)));
 	else
-		set_coverage(bound, COVERAGE_ABSENT,
-			arena_printf(page->arena, "expected as " STR_FMT ", not on this page", STR_ARG(entry->names[0].name)));
+		set_coverage(bound, COVERAGE_NOT_ENABLED, STR("off by default"));
 }
 
 static bool in_list(const struct str *items, size_t count, struct str item)
@@ -132,7 +149,7 @@ static void cover_foreign(const struct page *page, const struct metric_spec *met
 	else
 		why = STR("no known engine on this page");
 	if (exporter && exporter != shown)
-		why = arena_printf(page->arena, STR_FMT "; " STR_FMT " does", STR_ARG(why), STR_ARG(exporter->title));
+		why = arena_printf(page->arena, STR_FMT " (source: " STR_FMT ")", STR_ARG(why), STR_ARG(exporter->title));
 	set_coverage(bound, COVERAGE_NOT_APPLICABLE, why);
 }
 

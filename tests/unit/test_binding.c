@@ -137,10 +137,11 @@ static void coverage_of_v1(void **state)
 	assert_missing(b, "swapped", COVERAGE_NOT_APPLICABLE, "V1: preempts by recomputation and swaps nothing");
 	assert_missing(
 		b, "generation_rate_gauge", COVERAGE_NOT_APPLICABLE, "gone after 0.6.6.post1: use the rate of generation_tokens_total");
+	assert_missing(b, "mm_cache_hits", COVERAGE_ABSENT, "expected from 0.11.1 on as vllm:mm_cache_hits_total, not on this page");
 	assert_missing(b, "ttft", COVERAGE_ABSENT, "expected as vllm:time_to_first_token_seconds, not on this page");
 	assert_missing(b, "spec_drafts", COVERAGE_NOT_ENABLED, "needs --speculative-config");
 	assert_missing(b, "validation_time", COVERAGE_NOT_APPLICABLE, "vLLM does not export it");
-	assert_missing(b, "gpu_util", COVERAGE_NOT_APPLICABLE, "vLLM does not export it; DCGM exporter does");
+	assert_missing(b, "gpu_util", COVERAGE_NOT_APPLICABLE, "vLLM does not export it (source: DCGM exporter)");
 	assert_int_equal(bound(b, "resident_memory")->coverage, COVERAGE_ABSENT);
 	assert_int_equal(str_search(bound(b, "resident_memory")->why, STR("multi-process mode")) >= 0, 1);
 }
