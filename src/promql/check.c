@@ -139,8 +139,8 @@ static bool check_subquery(struct promql_node *n, struct str query, struct error
 	if (!check(inner, query, e))
 		return false;
 	return inner->type == PROMQL_VECTOR ||
-	       syntax_error(
-		       query, n->start, e, "subquery is only allowed on instant vector, got %s instead", promql_type_text(inner->type));
+	       syntax_error(query, n->start, e, "subquery is only allowed on instant vector, got %s instead",
+		       inner->type == PROMQL_MATRIX ? "matrix" : promql_type_text(inner->type));
 }
 
 static bool check(struct promql_node *n, struct str query, struct error *e)

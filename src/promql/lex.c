@@ -141,6 +141,14 @@ static struct token token_bad_character(struct lexer *x, size_t start, const cha
 	return (struct token){ TOKEN_ERROR, str_of(x->input.ptr + start, 0), (uint32_t)start, (uint32_t)start };
 }
 
+/* The character at hand makes no operator with the one at `start`, where the error is placed. */
+static struct token token_bad_after(struct lexer *x, size_t start, const char *where)
+{
+	struct token t = token_bad_character(x, x->at, where);
+	t.start = t.end = (uint32_t)start;
+	return t;
+}
+
 static void skip_blanks(struct lexer *x)
 {
 	for (;;) {
@@ -208,9 +216,16 @@ static struct token lex_number(struct lexer *x)
 	size_t start = x->at;
 	if (scan_number(x))
 		return token_from(x, start, TOKEN_NUMBER);
+	size_t number_end = x->at;
 	x->at = start;
 	if (scan_duration(x))
 		return token_from(x, start, TOKEN_DURATION);
+	if (str_find(str_of(x->input.ptr + start, number_end - start), '.') >= 0) { /* "1.5h": refused as a duration, with a reason */
+		x->at = number_end;
+		while (is_alpha(peek(x, 0)) || is_digit(peek(x, 0)))
+			x->at++;
+		return token_from(x, start, TOKEN_DURATION);
+	}
 	if (x->at == start)
 		while (is_digit(peek(x, 0)))
 			x->at++;
@@ -276,7 +291,7 @@ static struct token lex_braces(struct lexer *x, size_t start, int c)
 		if (peek(x, 0) != '~' && peek(x, 0) != '=') {
 			if (peek(x, 0) == -1)
 				return token_error(x, x->at, "unexpected end of input inside braces");
-			return token_bad_character(x, x->at, " after '!' inside braces");
+			return token_bad_after(x, start, " after '!' inside braces");
 		}
 		return token_from(x, start, x->input.ptr[x->at++] == '~' ? TOKEN_NEQ_REGEX : TOKEN_NE);
 	case '{': return token_error(x, start, "unexpected left brace '{'");
@@ -300,7 +315,7 @@ static struct token lex_relation(struct lexer *x, size_t start, int c)
 	if (c == '<' || c == '>')
 		return token_from(x, start, c == '<' ? TOKEN_LT : TOKEN_GT);
 	if (next == '~')
-		return token_bad_character(x, x->at, c == '=' ? " after '='" : " after '!'");
+		return token_bad_after(x, start, c == '=' ? " after '='" : " after '!'");
 	return c == '=' ? token_from(x, start, TOKEN_EQL) : token_bad_character(x, start, "");
 }
 
@@ -319,7 +334,7 @@ static struct token lex_bracket_or_colon(struct lexer *x, size_t start, int c)
 		x->in_brackets = false;
 		return token_from(x, start, TOKEN_RIGHT_BRACKET);
 	}
-	if (!x->in_brackets || x->had_colon)
+	if (x->had_colon)
 		return token_error(x, start, "unexpected colon ':'");
 	x->had_colon = true;
 	return token_from(x, start, TOKEN_COLON);
@@ -344,7 +359,7 @@ static struct token lex_sign(struct lexer *x, size_t start, int c)
 	case '(': x->open_parens++; return token_from(x, start, TOKEN_LEFT_PAREN);
 	case ')':
 		if (--x->open_parens < 0)
-			return token_error(x, start, "unexpected right parenthesis ')'");
+			return token_error(x, x->at, "unexpected right parenthesis ')'");
 		return token_from(x, start, TOKEN_RIGHT_PAREN);
 	case '{': x->in_braces = true; return token_from(x, start, TOKEN_LEFT_BRACE);
 	case '[':
@@ -372,7 +387,7 @@ struct token lexer_next(struct lexer *x)
 		return lex_number(x);
 	if (c == '"' || c == '\'' || c == '`')
 		return lex_string(x);
-	if (is_alpha(c) || (c == ':' && !x->in_brackets && is_alpha(peek(x, 1))))
+	if (is_alpha(c) || (c == ':' && !x->in_brackets))
 		return lex_word(x);
 	return lex_sign(x, start, c);
 }

@@ -87,8 +87,11 @@ bool parse_number(struct parser *p, const struct token *t, double *value)
 {
 	if (t->kind == TOKEN_DURATION) {
 		int64_t ms;
-		if (!duration_parse(t->text, &ms))
-			return parser_fail(p, t->start, "not a valid duration string: \"" STR_FMT "\"", STR_ARG(t->text));
+		if (!duration_parse(t->text, &ms)) {
+			parser_fail(p, t->start, "not a valid duration string: \"" STR_FMT "\"", STR_ARG(str_head(t->text, 80)));
+			error_hint(p->error, "units go from long to short, each once, with whole numbers: 1h30m");
+			return false;
+		}
 		*value = (double)ms / 1000;
 		return true;
 	}
@@ -114,9 +117,9 @@ bool parse_number(struct parser *p, const struct token *t, double *value)
 
 bool parse_string(struct parser *p, struct str *value)
 {
-	const char *why = "";
-	if (!syntax_unquote(p->arena, p->token.text, value, &why))
-		return parser_fail(p, p->token.start, "error unquoting string: %s", why);
+	char why[SYNTAX_WHY];
+	if (!syntax_unquote(p->arena, p->token.text, value, why))
+		return parser_fail(p, p->token.start, "%s", why);
 	if (!str_is_utf8(*value) && p->token.text.ptr[0] == '`')
 		return parser_fail(p, p->token.start, "invalid UTF-8 in a raw string");
 	parser_advance(p);

@@ -127,7 +127,7 @@ static bool duration_settle(struct parser *p, uint32_t start, double seconds, bo
 		return parser_fail(p, start, "duration out of range");
 	if (in_brackets && seconds <= 0)
 		return parser_fail(p, start, "duration must be greater than 0");
-	d->ms = (int64_t)nearbyint(seconds * 1000);
+	d->ms = llround(seconds * 1e9) / 1000000;
 	if (in_brackets && d->ms == 0)
 		return parser_fail(p, start, "duration must be greater than 0: the resolution is 1ms");
 	return true;

@@ -135,8 +135,8 @@ static bool parse_at_time(struct parser *p, struct shift *shift, uint32_t start)
 	if (!parse_number(p, &t, &seconds))
 		return false;
 	seconds *= sign;
-	if (!isfinite(seconds) || fabs(seconds) >= 9.2e15)
-		return parser_fail(p, start, "timestamp out of bounds for @ modifier: %f", seconds);
+	if (!isfinite(seconds) || fabs(seconds) >= 4e15)
+		return parser_fail(p, start, "timestamp out of bounds for @ modifier: " STR_FMT, STR_ARG(t.text));
 	shift->at = AT_TIME;
 	shift->at_ms = (int64_t)round(seconds * 1000);
 	return true;

@@ -75,14 +75,16 @@ static int64_t escape_number(struct str s, size_t at, size_t digits, int base)
 	return value;
 }
 
-static bool unquote_number(struct str s, size_t *at, char **out, const char **why)
+static bool unquote_number(struct str s, size_t *at, char **out, char *why)
 {
 	char kind = s.ptr[*at];
 	bool octal = kind >= '0' && kind <= '7', is_rune = kind == 'u' || kind == 'U';
 	size_t digits = octal ? 3 : kind == 'x' ? 2 : kind == 'u' ? 4 : 8;
 	int64_t value = escape_number(s, octal ? *at : *at + 1, digits, octal ? 8 : 16);
-	*why = "invalid escape sequence";
-	if (value < 0 || (octal && value > 255) || (is_rune && (value > 0x10ffff || (value >= 0xd800 && value < 0xe000))))
+	bool no_code_point = (octal && value > 255) || (is_rune && (value > 0x10ffff || (value >= 0xd800 && value < 0xe000)));
+	snprintf(why, SYNTAX_WHY,
+		no_code_point ? "escape sequence is an invalid Unicode code point" : "illegal character in escape sequence");
+	if (value < 0 || no_code_point)
 		return false;
 	*at += octal ? digits : digits + 1;
 	if (is_rune)
@@ -92,7 +94,7 @@ static bool unquote_number(struct str s, size_t *at, char **out, const char **wh
 	return true;
 }
 
-static bool unquote_escape(struct str s, size_t *at, char **out, const char **why)
+static bool unquote_escape(struct str s, size_t *at, char **out, char *why)
 {
 	static const char letters[] = "abfnrtv\\'\"", values[] = "\a\b\f\n\r\t\v\\'\"";
 	char c = *at < s.len ? s.ptr[*at] : '\0';
@@ -104,11 +106,11 @@ static bool unquote_escape(struct str s, size_t *at, char **out, const char **wh
 	}
 	if (c == 'x' || c == 'u' || c == 'U' || (c >= '0' && c <= '7'))
 		return unquote_number(s, at, out, why);
-	*why = "unknown escape sequence";
+	snprintf(why, SYNTAX_WHY, "unknown escape sequence U+%04X '%c'", (unsigned char)c, c >= ' ' && c < 127 ? c : '?');
 	return false;
 }
 
-bool syntax_unquote(struct arena *arena, struct str quoted, struct str *value, const char **why)
+bool syntax_unquote(struct arena *arena, struct str quoted, struct str *value, char *why)
 {
 	struct str s = str_of(quoted.ptr + 1, quoted.len - 2);
 	if (quoted.ptr[0] == '`') {

@@ -113,8 +113,9 @@ const struct promql_node *node_unwrap(const struct promql_node *n);
 bool syntax_check(struct promql_node *n, struct str query, struct error *e);
 /* "parse error: ..." at a byte of the query. Returns false. */
 bool syntax_error(struct str query, size_t offset, struct error *e, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* A quoted token's value. False with a reason when an escape is wrong. */
-bool syntax_unquote(struct arena *arena, struct str quoted, struct str *value, const char **why);
+enum { SYNTAX_WHY = 80 };
+/* A quoted token's value. False with a reason (SYNTAX_WHY bytes) when an escape is wrong. */
+bool syntax_unquote(struct arena *arena, struct str quoted, struct str *value, char *why);
 /* Go's spelling of a string in double quotes. */
 void syntax_quote(struct str value, struct buf *out);
 /* A legal metric (colons) or label name of the classic scheme? */

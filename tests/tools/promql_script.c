@@ -88,7 +88,7 @@ static bool expect_matrix(struct eval_command *c, struct str rest)
 static bool expect_line(struct script *s, struct eval_command *c, struct str rest)
 {
 	struct str what = next_word(&rest);
-	const char *why;
+	char why[SYNTAX_WHY];
 	if (str_is(what, "fail"))
 		expect_text(c, EXPECT_FAIL, rest);
 	else if (str_is(what, "warn"))
@@ -104,7 +104,7 @@ static bool expect_line(struct script *s, struct eval_command *c, struct str res
 	else if (str_is(what, "range"))
 		return expect_matrix(c, rest);
 	else if (str_is(what, "string"))
-		return (c->has_string = true) && rest.len >= 2 && syntax_unquote(s->arena, rest, &c->string, &why);
+		return (c->has_string = true) && rest.len >= 2 && syntax_unquote(s->arena, rest, &c->string, why);
 	else
 		return false;
 	return true;

@@ -29,9 +29,9 @@ static size_t quoted_length(struct str s)
 
 static bool read_quoted(struct arena *arena, struct str *rest, struct str *value, struct error *e)
 {
-	const char *why = "";
+	char why[SYNTAX_WHY] = "";
 	size_t len = rest->len && strchr("\"'`", rest->ptr[0]) ? quoted_length(*rest) : 0;
-	if (!len || !syntax_unquote(arena, str_head(*rest, len), value, &why))
+	if (!len || !syntax_unquote(arena, str_head(*rest, len), value, why))
 		return error_set(e, EXIT_BAD_INPUT, "bad quoted text %s", why);
 	*rest = skip_blanks(str_skip(*rest, len));
 	return true;
