@@ -20,16 +20,20 @@ struct reading reading_copy(struct arena *arena, const struct reading *r)
 
 /* ---- title ---- */
 
+/* "{id}" with its unit, "{#id}" without. */
 static void print_reading(struct evaluation *ev, const struct scope *s, struct str id, struct buf *out)
 {
-	const struct signal_spec *signal = catalog_signal(ev->catalog, arena_cstr(ev->arena, id));
-	if (!signal) /* the loader refuses titles with unknown signals; a user's file may have disabled one since */
-		return buf_add_cstr(out, "?");
+	bool bare = str_starts(id, STR("#"));
+	const struct signal_spec *signal = catalog_signal(ev->catalog, arena_cstr(ev->arena, str_skip(id, bare)));
+	if (!signal) { /* somebody disabled it */
+		buf_add_cstr(out, "?");
+		return;
+	}
 	const struct reading *r = evaluation_reading(ev, s, signal);
 	if (r->kind == READING_TEXT)
 		buf_add(out, r->text);
 	else
-		reading_print(r, signal->unit, out);
+		reading_print(r, bare ? STR_EMPTY : signal->unit, out);
 }
 
 static struct str fill_title(struct evaluation *ev, struct arena *arena, const struct scope *s, struct str text)
@@ -53,8 +57,8 @@ static struct str fill_title(struct evaluation *ev, struct arena *arena, const s
 
 /* ---- evidence ---- */
 
-static struct evidence_line *read_signals(struct evaluation *ev, struct arena *arena, const struct scope *s, const struct str *ids, size_t count,
-	size_t *filled)
+static struct evidence_line *read_signals(
+	struct evaluation *ev, struct arena *arena, const struct scope *s, const struct str *ids, size_t count, size_t *filled)
 {
 	struct evidence_line *lines = ARENA_ARRAY(arena, struct evidence_line, count + 1);
 	*filled = 0;
@@ -64,7 +68,8 @@ static struct evidence_line *read_signals(struct evaluation *ev, struct arena *a
 			continue;
 		const struct reading *r = evaluation_reading(ev, s, signal);
 		/* What this engine does not have cannot speak for or against anything. */
-		if (!reading_known(r) && (r->reason == UNKNOWN_NOT_APPLICABLE || r->reason == UNKNOWN_NOT_ENABLED || r->reason == UNKNOWN_NO_REFERENCE))
+		if (!reading_known(r) &&
+			(r->reason == UNKNOWN_NOT_APPLICABLE || r->reason == UNKNOWN_NOT_ENABLED || r->reason == UNKNOWN_NO_REFERENCE))
 			continue;
 		lines[(*filled)++] = (struct evidence_line){ signal, reading_copy(arena, r) };
 	}
@@ -166,7 +171,8 @@ void finding_complete(struct evaluation *ev, struct arena *arena, struct finding
 /* ---- what else changed ---- */
 
 /* A jump between two rates or means of the same signal; NAN when one is unknown, rests on too few events, or was 0. */
-static double relative_change(struct evaluation *before, struct evaluation *now, const struct scope *old, const struct scope *s, const char *id)
+static double relative_change(
+	struct evaluation *before, struct evaluation *now, const struct scope *old, const struct scope *s, const char *id)
 {
 	const struct reading *a = evaluation_named(before, old, id), *b = evaluation_named(now, s, id);
 	if (a->kind != READING_VALUE || b->kind != READING_VALUE || a->low == 0 || a->events < 10 || b->events < 10)
@@ -174,8 +180,8 @@ static double relative_change(struct evaluation *before, struct evaluation *now,
 	return b->low / a->low - 1;
 }
 
-static void tell_jump(struct evaluation *before, struct evaluation *now, const struct scope *old, const struct scope *s, struct arena *arena,
-	const char *id, const char *what, struct str *out, size_t *count)
+static void tell_jump(struct evaluation *before, struct evaluation *now, const struct scope *old, const struct scope *s,
+	struct arena *arena, const char *id, const char *what, struct str *out, size_t *count)
 {
 	double change = relative_change(before, now, old, s, id);
 	if (!(change >= 0.5 || change <= -1.0 / 3)) /* half as much again, or the reverse */
@@ -197,13 +203,12 @@ static void tell_cached_share(struct evaluation *before, struct evaluation *now,
 {
 	const struct reading *a = evaluation_named(before, old, "cached_share_total"), *b = evaluation_named(now, s, "cached_share_total");
 	if (a->kind == READING_VALUE && b->kind == READING_VALUE && fabs(a->low - b->low) >= 0.2)
-		out[(*count)++] = arena_printf(
-			arena, "prompt tokens from caches went from %.0f %% to %.0f %%", a->low * 100, b->low * 100);
+		out[(*count)++] = arena_printf(arena, "prompt tokens from caches went from %.0f %% to %.0f %%", a->low * 100, b->low * 100);
 }
 
 /* The first target whose page is read by other names than before: an upgrade or a rollback. */
-static void tell_binding(struct evaluation *before, struct evaluation *now, const struct scope *s, struct arena *arena, struct str *out,
-	size_t *count)
+static void tell_binding(
+	struct evaluation *before, struct evaluation *now, const struct scope *s, struct arena *arena, struct str *out, size_t *count)
 {
 	for (size_t i = 0; i < s->target_count; i++) {
 		const struct binding *a = evidence_binding(now->evidence, s->targets[i], before->window.to_ms);

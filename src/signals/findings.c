@@ -141,16 +141,18 @@ enum truth finding_judge(struct evaluation *ev, const struct scope *s, const str
 
 static unsigned scope_bit(enum scope_kind kind)
 {
-	static const unsigned bits[] = {
-		[SCOPE_FLEET] = AT_FLEET, [SCOPE_POOL] = AT_POOL, [SCOPE_TARGET] = AT_TARGET, [SCOPE_ENGINE] = AT_ENGINE, [SCOPE_GPU] = AT_GPU
-	};
+	static const unsigned bits[] = { [SCOPE_FLEET] = AT_FLEET,
+		[SCOPE_POOL] = AT_POOL,
+		[SCOPE_TARGET] = AT_TARGET,
+		[SCOPE_ENGINE] = AT_ENGINE,
+		[SCOPE_GPU] = AT_GPU };
 	return bits[kind];
 }
 
 /* What one pass over the scopes needs to know about targets. */
 struct judging {
-	bool *has_engines;           /* by target: judged engine by engine where a finding allows it */
-	bool *in_raised_pool;        /* by target: its pool raised the finding already */
+	bool *has_engines;    /* by target: judged engine by engine where a finding allows it */
+	bool *in_raised_pool; /* by target: its pool raised the finding already */
 };
 
 static bool holds_target(const struct scope *s, size_t target)
@@ -229,7 +231,7 @@ void findings_find(struct evaluation *ev)
 	for (const struct detector *d = detectors; d->name; d++)
 		if (d->raise)
 			d->raise(ev);
-	VEC_EACH(&ev->catalog->findings, spec)
+	VEC_EACH (&ev->catalog->findings, spec)
 		if ((*spec)->when)
 			find_red_line(ev, &j, *spec);
 }

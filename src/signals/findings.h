@@ -22,8 +22,8 @@ struct finding *evaluation_raise(struct evaluation *ev, const char *id, struct s
 	size_t where_all, struct str detail);
 /* Runs all detectors' publish steps (called by evaluation_init). */
 void detectors_publish(struct evaluation *ev);
-/* Runs detectors' raise steps and judges every red line at every scope it is for. ev->findings then hold spec, severity, scope, where, detail
- * and undecided; texts and readings come with finding_complete, for those that are shown. */
+/* Runs detectors' raise steps and judges every red line at every scope it is for. ev->findings then hold spec, severity, scope, where,
+ * detail and undecided; texts and readings come with finding_complete, for those that are shown. */
 void findings_find(struct evaluation *ev);
 /* Three-valued: is this red line crossed at the scope? FALSE for detectors, for stale gauges, and (`fresh`) while trust is unknown;
  * UNDECIDED only when every reading it rests on is known. */

@@ -48,7 +48,10 @@ static struct incident *incident_of(struct incidents *in, const struct finding *
 
 /* ---- who is concerned ---- */
 
-static void set_bit(uint64_t *bits, size_t i) { bits[i / 64] |= UINT64_C(1) << (i % 64); }
+static void set_bit(uint64_t *bits, size_t i)
+{
+	bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
 
 static void mark_scope(struct incidents *in, struct incident *i, const struct scope *s)
 {
@@ -95,14 +98,14 @@ static void take(struct incidents *in, struct incident *i, const struct evaluati
 /* Incidents that the evaluation before had and this one has not are told from the former, while it lives. */
 static void close_ended(struct incidents *in, const struct evaluation *ev)
 {
-	VEC_EACH(&in->all, i)
+	VEC_EACH (&in->all, i)
 		(*i)->open = false;
-	VEC_EACH(&ev->findings, f) {
+	VEC_EACH (&ev->findings, f) {
 		struct incident *i = f->undecided ? NULL : incident_of(in, f, false);
 		if (i)
 			i->open = true;
 	}
-	VEC_EACH(&in->all, i) {
+	VEC_EACH (&in->all, i) {
 		if ((*i)->raw && !(*i)->open && (*i)->tellings < TELLINGS_MAX)
 			incident_tell(in, *i, in->newest);
 		(*i)->raw = NULL;
@@ -112,7 +115,7 @@ static void close_ended(struct incidents *in, const struct evaluation *ev)
 void incidents_add_moment(struct incidents *in, struct evaluation *ev)
 {
 	close_ended(in, ev);
-	VEC_EACH(&ev->findings, f) {
+	VEC_EACH (&ev->findings, f) {
 		if (f->undecided) /* a short window with few events: the long ones decide */
 			continue;
 		struct incident *i = incident_of(in, f, true);
@@ -138,7 +141,7 @@ static bool is_over(struct incidents *in, const struct finding *f)
 
 void incidents_add_window(struct incidents *in, struct evaluation *ev)
 {
-	VEC_EACH(&ev->findings, f) {
+	VEC_EACH (&ev->findings, f) {
 		struct incident *i = incident_of(in, f, false);
 		bool over = is_over(in, f);
 		/* The moments' own figures are newer; what they saw and saw end is told; what they clearly deny is not undecided. */

@@ -10,27 +10,27 @@
 
 struct incident {
 	const struct finding_spec *spec;
-	struct str scope;            /* its name: scopes of different evaluations are matched by it */
+	struct str scope; /* its name: scopes of different evaluations are matched by it */
 	enum scope_kind kind;
 	enum severity severity, worst; /* of the last evaluation that raised it; of all */
 	int64_t onset_ms, last_ms;
 	struct str *changed;
 	size_t changed_count;
-	bool open, undecided;        /* open: raised in the newest evaluation added, or said to go on by a longer window */
-	const struct finding *raw;   /* as the newest evaluation raised it; NULL otherwise */
-	struct finding told;         /* complete, in the report's arena, but for its scope */
+	bool open, undecided;      /* open: raised in the newest evaluation added, or said to go on by a longer window */
+	const struct finding *raw; /* as the newest evaluation raised it; NULL otherwise */
+	struct finding told;       /* complete, in the report's arena, but for its scope */
 	unsigned tellings;
-	uint64_t *members;           /* bits: schedulers, then targets that it concerns */
+	uint64_t *members; /* bits: schedulers, then targets that it concerns */
 };
 
 struct incidents {
-	struct arena *arena;         /* the report's */
+	struct arena *arena; /* the report's */
 	struct evidence *evidence;
 	VEC(struct incident *) all;
-	struct map by_key;           /* "finding\0kind scope" */
-	struct evaluation *newest;   /* the evaluation added last; alive until the next is added */
+	struct map by_key;         /* "finding\0kind scope" */
+	struct evaluation *newest; /* the evaluation added last; alive until the next is added */
 	bool newest_is_moment;
-	size_t words;                /* of a member bitmap */
+	size_t words; /* of a member bitmap */
 };
 
 void incidents_init(struct incidents *in, struct arena *arena, struct evidence *evidence);

@@ -5,10 +5,10 @@
 
 struct group {
 	VEC(struct incident *) incidents; /* the worst first */
-	struct scope *parent;        /* where they are merged: a pool, the fleet */
+	struct scope *parent;             /* where they are merged: a pool, the fleet */
 	struct finding finding;
 	uint64_t *members;
-	struct group *cause;         /* the one that it is shown under */
+	struct group *cause; /* the one that it is shown under */
 };
 
 struct groups {
@@ -47,7 +47,10 @@ static struct scope *parent_of(const struct evaluation *shown, const struct inci
 }
 
 /* What goes on is as bad as it is now; what is over, as bad as it was. */
-static enum severity incident_severity(const struct incident *i) { return i->open ? i->severity : i->worst; }
+static enum severity incident_severity(const struct incident *i)
+{
+	return i->open ? i->severity : i->worst;
+}
 
 static int worse_first(const void *a, const void *b)
 {
@@ -67,10 +70,10 @@ static bool belongs(const struct group *g, const struct incident *i, const struc
 
 static void collect(struct groups *gs)
 {
-	VEC_EACH(&gs->in->all, i) {
+	VEC_EACH (&gs->in->all, i) {
 		struct scope *parent = parent_of(gs->shown, *i);
 		struct group *home = NULL;
-		VEC_EACH(&gs->all, g)
+		VEC_EACH (&gs->all, g)
 			if (belongs(g, *i, parent))
 				home = g;
 		if (!home) {
@@ -106,7 +109,8 @@ static struct str join_details(struct arena *arena, const struct group *g)
 		for (size_t k = 0; k < i && !said; k++)
 			said = str_eq(g->incidents.items[k]->told.detail, detail);
 		if (!said)
-			buf_printf(&out, "%s" STR_FMT ": " STR_FMT, out.len ? "; " : "", STR_ARG(g->incidents.items[i]->scope), STR_ARG(detail));
+			buf_printf(&out, "%s" STR_FMT ": " STR_FMT, out.len ? "; " : "", STR_ARG(g->incidents.items[i]->scope),
+				STR_ARG(detail));
 	}
 	struct str joined = arena_str(arena, buf_str(&out));
 	buf_fini(&out);
@@ -115,7 +119,7 @@ static struct str join_details(struct arena *arena, const struct group *g)
 
 static const struct incident *parents_own(const struct groups *gs, const struct group *g)
 {
-	VEC_EACH(&g->incidents, i)
+	VEC_EACH (&g->incidents, i)
 		if (evaluation_scope(gs->shown, (*i)->kind, (*i)->scope) == g->parent)
 			return *i;
 	return NULL;
@@ -149,7 +153,7 @@ static void merge_places(struct groups *gs, struct group *g, struct finding *f)
 static void sum_up(struct groups *gs, struct group *g, struct finding *f)
 {
 	f->onset_ms = 0;
-	VEC_EACH(&g->incidents, p) {
+	VEC_EACH (&g->incidents, p) {
 		const struct incident *i = *p;
 		if (i->onset_ms && (!f->onset_ms || i->onset_ms < f->onset_ms)) {
 			f->onset_ms = i->onset_ms;
@@ -219,14 +223,14 @@ static struct group *root_cause(struct group *g)
 /* One incident, one severity: a cause weighs as much as the worst of what it explains. */
 static void suppress(struct groups *gs)
 {
-	VEC_EACH(&gs->all, symptom)
-		VEC_EACH(&gs->all, cause) {
+	VEC_EACH (&gs->all, symptom)
+		VEC_EACH (&gs->all, cause) {
 			if (root_cause(cause) == symptom || !explains(gs, cause, symptom)) /* in a circle the first found stays the cause */
 				continue;
 			if (!symptom->cause || cause->finding.severity > symptom->cause->finding.severity)
 				symptom->cause = cause;
 		}
-	VEC_EACH(&gs->all, g) {
+	VEC_EACH (&gs->all, g) {
 		if (!g->cause)
 			continue;
 		struct group *root = root_cause(g);
@@ -282,19 +286,19 @@ static struct finding *lay_out(struct groups *gs, struct arena *arena)
 
 struct finding *incidents_finish(struct incidents *in, struct evaluation *shown, size_t *count)
 {
-	VEC_EACH(&in->all, i)
+	VEC_EACH (&in->all, i)
 		if ((*i)->raw) {
 			incident_tell(in, *i, in->newest);
 			(*i)->raw = NULL;
 		}
 	struct groups gs = { .in = in, .shown = shown };
 	collect(&gs);
-	VEC_EACH(&gs.all, g)
+	VEC_EACH (&gs.all, g)
 		merge_group(&gs, g);
 	suppress(&gs);
 	struct finding *out = lay_out(&gs, in->arena);
 	*count = gs.all.count;
-	VEC_EACH(&gs.all, g)
+	VEC_EACH (&gs.all, g)
 		VEC_FREE(&g->incidents);
 	VEC_FREE(&gs.all);
 	return out;

@@ -77,7 +77,10 @@ static void add_window(struct incidents *in, struct evidence *evidence, struct w
 	arena_fini(&arena);
 }
 
-static bool same_window(const struct window *a, const struct window *b) { return a->from_ms == b->from_ms && a->to_ms == b->to_ms; }
+static bool same_window(const struct window *a, const struct window *b)
+{
+	return a->from_ms == b->from_ms && a->to_ms == b->to_ms;
+}
 
 /* The second half against the first: what drifts shows where no window to compare with was given. */
 static void add_halves(struct incidents *in, struct evidence *evidence, const int64_t *moments, size_t count)
@@ -89,7 +92,8 @@ static void add_halves(struct incidents *in, struct evidence *evidence, const in
 	add_window(in, evidence, late, &early);
 }
 
-static void find_incidents(struct incidents *in, struct turns *t, struct evaluation *shown, const struct report_request *rq, struct report *r)
+static void find_incidents(
+	struct incidents *in, struct turns *t, struct evaluation *shown, const struct report_request *rq, struct report *r)
 {
 	int64_t *moments;
 	size_t count = choose_moments(in->arena, rq, &moments);
@@ -152,7 +156,8 @@ static void report_coverage(struct arena *arena, const struct catalog *c, struct
 	t->coverage = ARENA_ARRAY(arena, struct coverage_line, c->metrics.count + 1);
 	for (size_t i = 0; i < c->metrics.count; i++) {
 		const struct bound_metric *bound = &t->binding->metrics[i];
-		t->coverage[i] = (struct coverage_line){ c->metrics.items[i], bound->coverage, bound->why, bound->name ? bound->name->name : STR_EMPTY };
+		t->coverage[i] = (struct coverage_line){ c->metrics.items[i], bound->coverage, bound->why,
+			bound->name ? bound->name->name : STR_EMPTY };
 	}
 }
 
@@ -226,37 +231,48 @@ const struct reading *report_reading(const struct report *r, const struct scope 
 	return spec && s ? &r->readings[s - r->scopes][spec->index] : NULL;
 }
 
-const struct scope *report_scope(const struct report *r, struct str name)
+/* "gpu0" of "dcgm/gpu0", "engine0" of "pod-a/engine0". */
+static bool is_short_name(const struct scope *s, struct str name)
 {
-	const struct scope *tail = NULL;
-	size_t tails = 0;
-	for (size_t i = 0; i < r->scope_count; i++) {
-		const struct scope *s = &r->scopes[i];
-		if (str_eq(s->name, name))
-			return s;
-		ptrdiff_t slash = s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU ? str_find(s->name, '/') : -1;
-		if (slash >= 0 && str_eq(str_skip(s->name, (size_t)slash + 1), name)) {
-			tail = s;
-			tails++;
-		}
-	}
-	if (tails == 1)
-		return tail;
-	/* A target's only engine is the target: "engine0" and "pod-a/engine0" mean it. */
-	struct str rest = name, owner = STR_EMPTY;
+	if (s->kind != SCOPE_ENGINE && s->kind != SCOPE_GPU)
+		return false;
+	struct str rest = s->name, part;
+	while (str_split(&rest, '/', &part))
+		if (str_eq(part, name))
+			return true;
+	return false;
+}
+
+/* A target's only engine is the target: "pod-a/engine0" means pod-a, and "engine0" the only target. */
+static const struct scope *only_engine(const struct report *r, struct str name)
+{
+	struct str owner = STR_EMPTY, rest = name;
 	ptrdiff_t slash = str_find(name, '/');
 	if (slash >= 0) {
 		owner = str_head(name, (size_t)slash);
 		rest = str_skip(name, (size_t)slash + 1);
 	}
-	if (tails || !str_starts(rest, STR("engine")))
-		return NULL;
-	const struct scope *only = NULL;
-	for (size_t i = 0; i < r->scope_count; i++) {
+	for (size_t i = 0; str_starts(rest, STR("engine")) && i < r->scope_count; i++) {
 		const struct scope *s = &r->scopes[i];
-		if (s->kind != SCOPE_TARGET || (owner.len ? !str_eq(s->name, owner) : r->target_count != 1))
-			continue;
-		only = s;
+		if (s->kind == SCOPE_TARGET && (owner.len ? str_eq(s->name, owner) : r->target_count == 1))
+			return s;
 	}
-	return only;
+	return NULL;
+}
+
+const struct scope *report_scope(const struct report *r, struct str name)
+{
+	const struct scope *found = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < r->scope_count; i++) {
+		if (str_eq(r->scopes[i].name, name))
+			return &r->scopes[i];
+		if (is_short_name(&r->scopes[i], name)) {
+			found = &r->scopes[i];
+			count++;
+		}
+	}
+	if (count)
+		return count == 1 ? found : NULL;
+	return only_engine(r, name);
 }

@@ -29,22 +29,21 @@ static void print_place(const struct report *r, const struct finding *f, struct 
 		buf_printf(out, " (%zu of %zu)", f->where_count, f->where_all);
 }
 
-/* The first action that is to be done now, else the first at all, without a capital. */
+/* The first action that is to be done now, else the first at all, up to its explanation and without a capital. */
 static void print_first_action(const struct finding *f, struct buf *out)
 {
 	const struct action *first = NULL;
 	for (size_t i = 0; i < f->action_count; i++)
 		if (!first || f->actions[i].grade < first->grade)
 			first = &f->actions[i];
-	if (!first)
+	if (!first || !first->text.len)
 		return;
-	struct str text = first->text;
-	buf_add_cstr(out, "; ");
+	ptrdiff_t end = str_find(first->text, ';');
+	struct str text = end > 0 ? str_head(first->text, (size_t)end) : first->text;
 	bool capital = text.len > 1 && isupper((unsigned char)text.ptr[0]) && islower((unsigned char)text.ptr[1]);
-	buf_add_c(out, capital ? (char)tolower((unsigned char)text.ptr[0]) : text.len ? text.ptr[0] : ' ');
+	buf_add_cstr(out, f->now && first->grade == ACTION_NOW ? "; now: " : "; first: ");
+	buf_add_c(out, capital ? (char)tolower((unsigned char)text.ptr[0]) : text.ptr[0]);
 	buf_add(out, str_skip(text, 1));
-	if (first->grade == ACTION_NOW)
-		buf_add_cstr(out, " now");
 }
 
 static const struct finding *worst_finding(const struct report *r)
@@ -106,7 +105,8 @@ static void print_unknown(const struct report *r, const struct str *down, size_t
 
 static void print_fine(const struct report *r, struct buf *out)
 {
-	buf_printf(out, "OK: %zu of %zu target%s answer, no red line crossed", r->targets_up, r->target_count, r->target_count == 1 ? "" : "s");
+	buf_printf(out, "OK: %zu of %zu target%s answer, no red line crossed", r->targets_up, r->target_count,
+		r->target_count == 1 ? "" : "s");
 	size_t undecided = 0;
 	for (size_t i = 0; i < r->finding_count; i++)
 		undecided += r->findings[i].undecided && !r->findings[i].suppressed_by;

@@ -15,7 +15,9 @@ static void publish_double_count(struct evaluation *ev, const struct scope *s)
 
 static double level_sum(struct evaluation *ev, const struct scope *s, const char *metric)
 {
-	struct expression x = { .kind = EXPRESSION_PRIMITIVE, .primitive = PRIMITIVE_LEVEL_SUM, .metric = catalog_metric(ev->catalog, metric) };
+	struct expression x = {
+		.kind = EXPRESSION_PRIMITIVE, .primitive = PRIMITIVE_LEVEL_SUM, .metric = catalog_metric(ev->catalog, metric)
+	};
 	struct reading r = x.metric ? evaluate_primitive(ev, s, &x) : reading_unknown(UNKNOWN_NOT_APPLICABLE, STR_EMPTY);
 	return r.kind == READING_VALUE ? r.low : NAN;
 }

@@ -26,7 +26,10 @@ struct scope *scope_of_target(struct evaluation *ev, size_t target)
 	return NULL;
 }
 
-struct scope *fleet_scope(struct evaluation *ev) { return &ev->scopes[0]; }
+struct scope *fleet_scope(struct evaluation *ev)
+{
+	return &ev->scopes[0];
+}
 
 struct scope *scope_of_scheduler(struct evaluation *ev, size_t scheduler)
 {
@@ -59,7 +62,9 @@ bool gauge_at(struct evaluation *ev, size_t scheduler, const char *metric, doubl
 
 static struct reading primitive_at(struct evaluation *ev, const struct scope *s, enum primitive p, const char *metric, double number)
 {
-	struct expression x = { .kind = EXPRESSION_PRIMITIVE, .primitive = p, .metric = catalog_metric(ev->catalog, metric), .number = number };
+	struct expression x = {
+		.kind = EXPRESSION_PRIMITIVE, .primitive = p, .metric = catalog_metric(ev->catalog, metric), .number = number
+	};
 	return x.metric ? evaluate_primitive(ev, s, &x) : reading_unknown(UNKNOWN_NOT_APPLICABLE, STR_EMPTY);
 }
 

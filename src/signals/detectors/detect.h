@@ -7,12 +7,18 @@
 
 #include <math.h>
 
-#define SCOPE_EACH(ev, s, of_kind)                                                         \
-	for (struct scope *s = (ev)->scopes; s != (ev)->scopes + (ev)->scope_count; s++) \
+#define SCOPE_EACH(ev, s, of_kind)                                                                                                         \
+	for (struct scope *s = (ev)->scopes; s != (ev)->scopes + (ev)->scope_count; s++)                                                   \
 		if (s->kind == (of_kind))
 
-static inline bool has_window(const struct evaluation *ev) { return ev->window.from_ms < ev->window.to_ms; }
-static inline struct target_evidence *target_evidence(struct evaluation *ev, size_t target) { return &ev->evidence->targets.items[target]; }
+static inline bool has_window(const struct evaluation *ev)
+{
+	return ev->window.from_ms < ev->window.to_ms;
+}
+static inline struct target_evidence *target_evidence(struct evaluation *ev, size_t target)
+{
+	return &ev->evidence->targets.items[target];
+}
 static inline struct str target_name(const struct evaluation *ev, size_t target)
 {
 	return ev->evidence->targets.items[target].target->name;

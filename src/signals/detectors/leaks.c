@@ -6,7 +6,7 @@
 static int64_t history_start(struct evaluation *ev, size_t target)
 {
 	int64_t from = ev->window.history_ms;
-	VEC_EACH(&target_evidence(ev, target)->restarts, t)
+	VEC_EACH (&target_evidence(ev, target)->restarts, t)
 		if (*t <= ev->window.to_ms && *t > from)
 			from = *t;
 	return from;
@@ -14,7 +14,8 @@ static int64_t history_start(struct evaluation *ev, size_t target)
 
 static struct fit fit_of(struct evaluation *ev, size_t scheduler, enum trend_kind kind)
 {
-	return trend_fit(trend_of(ev, scheduler, kind), history_start(ev, ev->evidence->schedulers.items[scheduler].target), ev->window.to_ms);
+	return trend_fit(
+		trend_of(ev, scheduler, kind), history_start(ev, ev->evidence->schedulers.items[scheduler].target), ev->window.to_ms);
 }
 
 /* The largest growth among the scope's schedulers: last minus first over the time between. */
@@ -62,8 +63,9 @@ static void judge_kv(struct evaluation *ev, size_t scheduler)
 	/* Told while idle, when the floor can be read; in between it is the same leak. */
 	const struct trend *t = trend_of(ev, scheduler, TREND_IDLE_KV);
 	bool idle_now = gauge_at(ev, scheduler, "running", &running) && running == 0;
-	struct str detail = idle_now ? STR_EMPTY :
-	                               arena_printf(ev->arena, "last seen idle with %.0f %% in use", trend_fit(t, 0, ev->window.to_ms).last * 100);
+	struct str detail =
+		idle_now ? STR_EMPTY
+			 : arena_printf(ev->arena, "last seen idle with %.0f %% in use", trend_fit(t, 0, ev->window.to_ms).last * 100);
 	evaluation_raise(ev, "kv-leak", scope_of_scheduler(ev, scheduler), NULL, 0, 1, detail);
 }
 
@@ -91,7 +93,8 @@ static void judge_rss(struct evaluation *ev, size_t scheduler)
 	if (f.count < 5 || !f.rises || !(f.first > 0) || f.last - f.first < 0.05 * f.first)
 		return;
 	if (still_rises(ev, scheduler, &f) && !load_explains(ev, scheduler, &f))
-		evaluation_raise(ev, "rss-leak", scope_of_target(ev, ev->evidence->schedulers.items[scheduler].target), NULL, 0, 1, STR_EMPTY);
+		evaluation_raise(
+			ev, "rss-leak", scope_of_target(ev, ev->evidence->schedulers.items[scheduler].target), NULL, 0, 1, STR_EMPTY);
 }
 
 void leaks_raise(struct evaluation *ev)

@@ -18,7 +18,10 @@ static double summed(struct evaluation *ev, const struct scope *s, const char *m
 	return reading_is_number(&r) ? r.low : NAN;
 }
 
-static bool is_positive(double v) { return v > 0; } /* false for NAN */
+static bool is_positive(double v)
+{
+	return v > 0;
+} /* false for NAN */
 
 /* Requests end and prompts flow, but nothing is generated and every TPOT is 0. */
 static void publish_pooling(struct evaluation *ev, const struct scope *s)
@@ -31,7 +34,8 @@ static void publish_pooling(struct evaluation *ev, const struct scope *s)
 		return;
 	}
 	bool ends = is_positive(moved(ev, s, "finished")) || is_positive(moved(ev, s, "e2e")) || is_positive(moved(ev, s, "http_requests"));
-	if (ends && is_positive(moved(ev, s, "prompt_tokens")) && !is_positive(summed(ev, s, "tpot")) && !is_positive(summed(ev, s, "output_length")))
+	if (ends && is_positive(moved(ev, s, "prompt_tokens")) && !is_positive(summed(ev, s, "tpot")) &&
+		!is_positive(summed(ev, s, "output_length")))
 		evaluation_publish(ev, s, "pooling_by_design", reading_value(1));
 }
 
@@ -43,8 +47,10 @@ static void publish_class(struct evaluation *ev, const struct scope *s)
 	if (number_at(ev, s, "pooling_by_design", &pooling) && pooling == 1)
 		evaluation_publish(ev, s, "workload_class", reading_text(STR("pooling")));
 	else if (number_at(ev, s, "token_io_ratio", &ratio))
-		evaluation_publish(
-			ev, s, "workload_class", reading_text(ratio >= 20 ? STR("prefill-heavy") : ratio < 1 ? STR("decode-heavy") : STR("balanced")));
+		evaluation_publish(ev, s, "workload_class",
+			reading_text(ratio >= 20 ? STR("prefill-heavy")
+				     : ratio < 1 ? STR("decode-heavy")
+						 : STR("balanced")));
 }
 
 void mix_publish(struct evaluation *ev)
@@ -104,8 +110,8 @@ static void judge_humps(struct evaluation *ev, struct scope *s)
 	size_t a, b;
 	if (r->kind != READING_CELLS || !find_humps(r, &a, &b))
 		return;
-	struct str detail = arena_printf(ev->arena, "%.0f in %.0f..%.0f tokens, %.0f in %.0f..%.0f tokens", r->cells[a].count, r->cells[a].low,
-		r->cells[a].high, r->cells[b].count, r->cells[b].low, r->cells[b].high);
+	struct str detail = arena_printf(ev->arena, "%.0f in %.0f..%.0f tokens, %.0f in %.0f..%.0f tokens", r->cells[a].count,
+		r->cells[a].low, r->cells[a].high, r->cells[b].count, r->cells[b].low, r->cells[b].high);
 	evaluation_raise(ev, "two-humped-mix", s, NULL, 0, s->target_count, detail);
 }
 

@@ -14,8 +14,8 @@ static void tell_alias(struct wording *said, const struct metric_spec *m, const 
 	if (str_eq(newest->name, b->name->name))
 		wording_add(said, STR_FMT " is read from " STR_FMT " (deprecated)", STR_ARG(m->title), STR_ARG(b->name->name));
 	else
-		wording_add(said, STR_FMT " is read from " STR_FMT ", newer versions call it " STR_FMT, STR_ARG(m->title), STR_ARG(b->name->name),
-			STR_ARG(newest->name));
+		wording_add(said, STR_FMT " is read from " STR_FMT ", newer versions call it " STR_FMT, STR_ARG(m->title),
+			STR_ARG(b->name->name), STR_ARG(newest->name));
 }
 
 /* Names of one metric that differ between the two ends of the window: the same figure goes on under another name. */
@@ -24,8 +24,8 @@ static void tell_changes(struct evaluation *ev, struct wording *said, const stru
 	for (size_t i = 0; i < ev->catalog->metrics.count; i++) {
 		const struct name_spec *a = old->metrics[i].name, *b = now->metrics[i].name;
 		if (a && b && a != b && !str_eq(a->name, b->name))
-			wording_add(said, STR_FMT " went from " STR_FMT " to " STR_FMT, STR_ARG(ev->catalog->metrics.items[i]->title), STR_ARG(a->name),
-				STR_ARG(b->name));
+			wording_add(said, STR_FMT " went from " STR_FMT " to " STR_FMT, STR_ARG(ev->catalog->metrics.items[i]->title),
+				STR_ARG(a->name), STR_ARG(b->name));
 	}
 }
 
@@ -50,7 +50,7 @@ static void judge_target(struct evaluation *ev, struct scope *s)
 static bool is_older(const struct binding *a, const struct binding *b)
 {
 	return a->engine == b->engine && a->version_high.len && b->version_low.len && version_cmp(a->version_high, b->version_low) < 0 &&
-		!version_within(b->version_low, STR_EMPTY, a->version_high);
+	       !version_within(b->version_low, STR_EMPTY, a->version_high);
 }
 
 static struct str engine_text(struct arena *arena, const struct binding *b)

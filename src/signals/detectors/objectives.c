@@ -16,7 +16,10 @@ static void publish_misses(struct evaluation *ev, const struct scope *s, const c
 		evaluation_publish(ev, s, share, share_above_at(ev, s, metric, bound));
 }
 
-static double lowest(double a, double b) { return isnan(a) || b < a ? b : a; }
+static double lowest(double a, double b)
+{
+	return isnan(a) || b < a ? b : a;
+}
 
 /* The pool's, the target's own, the container's: the lowest of a target's; over several targets the sum would say nothing. */
 static void publish_memory_limit(struct evaluation *ev, const struct scope *s)
@@ -33,7 +36,8 @@ static void publish_memory_limit(struct evaluation *ev, const struct scope *s)
 	if (limit > 0)
 		evaluation_publish(ev, s, "memory_limit_bytes", reading_value(limit));
 	else
-		evaluation_publish(ev, s, "memory_limit_bytes", reading_unknown(UNKNOWN_ABSENT, STR("no memory_limit of the pool and no container metrics")));
+		evaluation_publish(ev, s, "memory_limit_bytes",
+			reading_unknown(UNKNOWN_ABSENT, STR("no memory_limit of the pool and no container metrics")));
 }
 
 void objectives_publish(struct evaluation *ev)

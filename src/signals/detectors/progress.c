@@ -18,7 +18,10 @@ static struct reading trusted(struct evaluation *ev, const struct scope *s)
 	return known ? reading_text(STR("yes")) : reading_unknown(UNKNOWN_ONE_SCRAPE, STR("no heartbeat was seen twice"));
 }
 
-static bool in_window(const struct evaluation *ev, int64_t t_ms) { return t_ms > ev->window.from_ms && t_ms <= ev->window.to_ms; }
+static bool in_window(const struct evaluation *ev, int64_t t_ms)
+{
+	return t_ms > ev->window.from_ms && t_ms <= ev->window.to_ms;
+}
 
 static size_t first_after(const struct series_view *v, int64_t t_ms)
 {
@@ -74,7 +77,7 @@ static bool count_restarts(struct evaluation *ev, size_t target, size_t *count)
 		*count = falls_of_target(ev, t);
 		return true;
 	}
-	VEC_EACH(&t->restarts, at)
+	VEC_EACH (&t->restarts, at)
 		*count += in_window(ev, *at);
 	return true;
 }
@@ -162,7 +165,7 @@ static void judge_interval_gauges(struct evaluation *ev, struct scope *s)
 {
 	struct wording said;
 	wording_init(&said);
-	VEC_EACH(&ev->catalog->metrics, m) {
+	VEC_EACH (&ev->catalog->metrics, m) {
 		if (!(*m)->interval_gauge)
 			continue;
 		for (size_t i = 0; i < s->member_count; i++) {

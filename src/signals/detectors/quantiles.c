@@ -33,7 +33,8 @@ static void add_reading(struct wording *w, const struct signal_spec *signal, con
 	if (isnan(r->mean))
 		wording_add(w, STR_FMT " " STR_FMT, STR_ARG(signal->title), STR_ARG(buf_str(&text)));
 	else
-		wording_add(w, STR_FMT " " STR_FMT " (mean " STR_FMT ")", STR_ARG(signal->title), STR_ARG(buf_str(&text)), STR_ARG(buf_str(&mean)));
+		wording_add(w, STR_FMT " " STR_FMT " (mean " STR_FMT ")", STR_ARG(signal->title), STR_ARG(buf_str(&text)),
+			STR_ARG(buf_str(&mean)));
 	buf_fini(&text);
 	buf_fini(&mean);
 }
@@ -43,7 +44,7 @@ static void judge_resolution(struct evaluation *ev, struct scope *s)
 	struct wording capped, unresolved;
 	wording_init(&capped);
 	wording_init(&unresolved);
-	VEC_EACH(&ev->catalog->signals, p) {
+	VEC_EACH (&ev->catalog->signals, p) {
 		if (!is_tail_quantile(*p))
 			continue;
 		const struct reading *r = evaluation_reading(ev, s, *p);
@@ -63,18 +64,19 @@ static void judge_resolution(struct evaluation *ev, struct scope *s)
 static bool is_last_quantile(const struct signal_spec *signal)
 {
 	return signal->kind == SIGNAL_QUANTILE && signal->definitions[0].expression->kind == EXPRESSION_PRIMITIVE &&
-		signal->definitions[0].expression->number == 0.99;
+	       signal->definitions[0].expression->number == 0.99;
 }
 
 static bool any_invalid(struct evaluation *ev, const struct scope *s, struct wording *said)
 {
 	size_t before = said->count;
-	VEC_EACH(&ev->catalog->signals, p) {
+	VEC_EACH (&ev->catalog->signals, p) {
 		bool counts = is_last_quantile(*p) || ((*p)->kind == SIGNAL_MEAN && (*p)->definition_count);
 		if (!counts)
 			continue;
 		const struct reading *r = evaluation_reading(ev, s, *p);
-		if (!reading_known(r) && r->reason == UNKNOWN_INVALID)
+		if (!reading_known(r) && r->reason == UNKNOWN_INVALID &&
+			!str_is(r->why, "no finite bucket")) /* one bucket contradicts nothing */
 			wording_add(said, STR_FMT "%s" STR_FMT, STR_ARG((*p)->title), r->why.len ? ": " : "", STR_ARG(r->why));
 	}
 	return said->count > before;
@@ -145,7 +147,7 @@ static void judge_layouts(struct evaluation *ev, struct scope *pool)
 {
 	struct wording said;
 	wording_init(&said);
-	VEC_EACH(&ev->catalog->metrics, m)
+	VEC_EACH (&ev->catalog->metrics, m)
 		if ((*m)->type == METRIC_HISTOGRAM && layouts_differ(ev, pool, *m))
 			wording_add(&said, STR_FMT, STR_ARG((*m)->title));
 	struct str detail = wording_end(&said, ev->arena);

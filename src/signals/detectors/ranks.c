@@ -12,8 +12,8 @@ static double shown_value(const struct evaluation *ev, const struct target_evide
 }
 
 /* Another series with the same labels but this one. */
-static const struct member *sibling(const struct evaluation *ev, const struct target_evidence *t, const struct member_list *list, size_t first,
-	bool by_writer)
+static const struct member *sibling(
+	const struct evaluation *ev, const struct target_evidence *t, const struct member_list *list, size_t first, bool by_writer)
 {
 	const struct member *a = &list->members.items[first];
 	for (size_t i = first + 1; i < list->members.count; i++) {
@@ -55,7 +55,7 @@ static void judge_target(struct evaluation *ev, struct scope *scope)
 	wording_init(&s.pids);
 	wording_init(&s.ranks);
 	for (size_t k = 0; k < t->scheduler_count; k++)
-		VEC_EACH(&ev->catalog->metrics, m) {
+		VEC_EACH (&ev->catalog->metrics, m) {
 			if ((*m)->type != METRIC_GAUGE)
 				continue;
 			const struct member_list *list = evidence_members(ev->evidence, t->schedulers[k], *m, ev->window.to_ms);

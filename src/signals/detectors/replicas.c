@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What is compared inside a scope: engines where its targets have several, else targets. */
+/* What is compared inside a scope. */
 struct place {
 	const struct scope *scope;
 	double running;
@@ -33,15 +33,24 @@ static bool has_engines(struct evaluation *ev, const struct scope *wide)
 
 struct balance {
 	size_t places, idle;
-	double sum, most, ratio;     /* ratio: most over mean */
+	double sum, most, ratio; /* ratio: most over mean */
 	const struct scope *hot;
 };
 
-static struct balance balance_of(struct evaluation *ev, const struct scope *wide)
+/* Engines of a target; in a pool engines where every target has them, else targets. */
+static enum scope_kind places_kind(struct evaluation *ev, const struct scope *wide)
+{
+	for (size_t i = 0; i < wide->target_count; i++)
+		if (!has_engines(ev, scope_of_target(ev, wide->targets[i])))
+			return SCOPE_TARGET;
+	return SCOPE_ENGINE;
+}
+
+static struct balance balance_of(struct evaluation *ev, const struct scope *wide, enum scope_kind kind)
 {
 	struct balance b = { .ratio = NAN };
 	struct place *places = ARENA_ARRAY(ev->arena, struct place, ev->scope_count + 1);
-	b.places = collect_places(ev, wide, has_engines(ev, wide) ? SCOPE_ENGINE : SCOPE_TARGET, places);
+	b.places = collect_places(ev, wide, kind, places);
 	for (size_t i = 0; i < b.places; i++) {
 		b.sum += places[i].running;
 		b.idle += places[i].running == 0;
@@ -57,7 +66,7 @@ static struct balance balance_of(struct evaluation *ev, const struct scope *wide
 
 static void publish_balance(struct evaluation *ev, const struct scope *s)
 {
-	struct balance b = balance_of(ev, s);
+	struct balance b = balance_of(ev, s, places_kind(ev, s));
 	if (b.places < 2)
 		return;
 	if (isnan(b.ratio)) {
@@ -79,7 +88,10 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double known_end(const struct reading *r) { return r->kind == READING_AT_MOST ? r->high : r->low; }
+static double known_end(const struct reading *r)
+{
+	return r->kind == READING_AT_MOST ? r->high : r->low;
+}
 
 static double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
 {
@@ -98,7 +110,8 @@ static const struct scope *slow_by(struct evaluation *ev, const struct scope *po
 {
 	size_t count = 0, slow = SIZE_MAX;
 	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
-	double *values = ARENA_ARRAY(ev->arena, double, pool->target_count + 1), *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
+	double *values = ARENA_ARRAY(ev->arena, double, pool->target_count + 1),
+	       *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
 	double *surely = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
 	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
@@ -149,9 +162,9 @@ void replicas_publish(struct evaluation *ev)
 
 /* ---- raise ---- */
 
-static void judge_balance(struct evaluation *ev, struct scope *s)
+static void judge_balance(struct evaluation *ev, struct scope *s, enum scope_kind kind)
 {
-	struct balance b = balance_of(ev, s);
+	struct balance b = balance_of(ev, s, kind);
 	/* Two for each place: with fewer, one request more is chance. */
 	if (b.places < 2 || !(b.ratio >= 3) || !b.idle || b.sum < 2 * (double)b.places)
 		return;
@@ -178,7 +191,7 @@ static bool dealt_evenly(struct evaluation *ev, const struct scope *pool)
 
 static void judge_turns(struct evaluation *ev, struct scope *pool)
 {
-	struct balance b = balance_of(ev, pool);
+	struct balance b = balance_of(ev, pool, SCOPE_TARGET);
 	if (b.places < 3 || !(b.ratio >= 1.5) || b.sum < 4 * (double)b.places || !dealt_evenly(ev, pool))
 		return;
 	struct str hot = b.hot->name;
@@ -189,15 +202,13 @@ void replicas_raise(struct evaluation *ev)
 {
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
 	{
-		if (has_engines(ev, s))
-			judge_balance(ev, s);
+		judge_balance(ev, s, SCOPE_ENGINE);
 	}
 	SCOPE_EACH(ev, s, SCOPE_POOL)
 	{
 		if (s->target_count < 2)
 			continue;
-		if (!has_engines(ev, s)) /* else it is told of the target whose engines they are */
-			judge_balance(ev, s);
+		judge_balance(ev, s, SCOPE_TARGET); /* between targets; inside each its own engines were judged */
 		const struct reading *slow = evaluation_named(ev, s, "slow_replica");
 		if (slow->kind == READING_TEXT)
 			evaluation_raise(ev, "slow-replica", s, &slow->text, 1, s->target_count, STR_EMPTY);

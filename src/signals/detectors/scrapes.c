@@ -65,9 +65,11 @@ static void judge_answers(struct evaluation *ev)
 			continue;
 		names[missing++] = target_name(ev, i);
 		if (r && r->detail.len)
-			wording_add(&said, STR_FMT ": %s (" STR_FMT ")", STR_ARG(target_name(ev, i)), scrape_outcome_name(r->outcome), STR_ARG(r->detail));
+			wording_add(&said, STR_FMT ": %s (" STR_FMT ")", STR_ARG(target_name(ev, i)), scrape_outcome_name(r->outcome),
+				STR_ARG(r->detail));
 		else
-			wording_add(&said, STR_FMT ": %s", STR_ARG(target_name(ev, i)), r ? scrape_outcome_name(r->outcome) : "never scraped");
+			wording_add(
+				&said, STR_FMT ": %s", STR_ARG(target_name(ev, i)), r ? scrape_outcome_name(r->outcome) : "never scraped");
 	}
 	struct str detail = wording_end(&said, ev->arena);
 	if (missing)
@@ -79,7 +81,8 @@ static void judge_answers(struct evaluation *ev)
 static void judge_record(struct evaluation *ev, struct scope *s, const struct scrape_record *r)
 {
 	if (r->outcome == SCRAPE_PARTIAL || r->outcome == SCRAPE_CUT)
-		evaluation_raise(ev, "page-malformed", s, NULL, 0, 1, r->detail.len ? r->detail : str_from(scrape_outcome_name(r->outcome)));
+		evaluation_raise(
+			ev, "page-malformed", s, NULL, 0, 1, r->detail.len ? r->detail : str_from(scrape_outcome_name(r->outcome)));
 	if (r->duplicates)
 		evaluation_raise(ev, "duplicate-series", s, NULL, 0, 1, arena_printf(ev->arena, "%zu samples left out", r->duplicates));
 	/* A refused scrape has the time of the one before. */
@@ -124,7 +127,8 @@ static void judge_families(struct evaluation *ev, struct scope *s)
 		return;
 	if (b->engine) {
 		if (has_window(ev) && !b->engine->in_front && answers_without_engine(ev, s))
-			evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1, STR("HTTP answers are counted, the engine's counters do not move"));
+			evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1,
+				STR("HTTP answers are counted, the engine's counters do not move"));
 		return;
 	}
 	if (had_engine_before(ev, s->target)) {

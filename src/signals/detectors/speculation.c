@@ -4,7 +4,8 @@
 /* -1 unknown, 0 broken, 1 holds. */
 static int identity(struct evaluation *ev, const struct scope *s)
 {
-	const struct reading *sum = evaluation_named(ev, s, "spec_accepted_by_position"), *length = evaluation_named(ev, s, "spec_mean_acceptance_length");
+	const struct reading *sum = evaluation_named(ev, s, "spec_accepted_by_position"),
+			     *length = evaluation_named(ev, s, "spec_mean_acceptance_length");
 	if (sum->kind != READING_VALUE || length->kind != READING_VALUE || sum->over_reset || length->over_reset)
 		return -1;
 	return fabs(sum->low - length->low) <= 1e-6 * fabs(length->low);
@@ -29,8 +30,8 @@ void speculation_raise(struct evaluation *ev)
 		/* Counters of one page may be a step apart: a hundred drafts make that small. */
 		if (ok->kind == READING_TEXT && str_is(ok->text, "no") && number_at(ev, s, "spec_drafts", &drafts) && drafts >= 100) {
 			double sum, length;
-			if (number_at(ev, s, "spec_accepted_by_position", &sum) && number_at(ev, s, "spec_mean_acceptance_length", &length) &&
-				fabs(sum - length) > 0.02 * length)
+			if (number_at(ev, s, "spec_accepted_by_position", &sum) &&
+				number_at(ev, s, "spec_mean_acceptance_length", &length) && fabs(sum - length) > 0.02 * length)
 				evaluation_raise(ev, "spec-identity-broken", s, NULL, 0, 1, STR_EMPTY);
 		}
 	}

@@ -36,7 +36,9 @@ static double work_done(struct evaluation *ev, size_t scheduler, int64_t t_ms)
 		const struct member_list *list = m ? evidence_members(ev->evidence, scheduler, m, t_ms) : NULL;
 		for (size_t i = 0; list && i < list->members.count; i++) {
 			const struct member *member = &list->members.items[i];
-			ptrdiff_t at = member->part == PART_BUCKET || member->part == PART_SUM ? -1 : view_at(&member->view, t_ms, target_patience_ms(t));
+			ptrdiff_t at = member->part == PART_BUCKET || member->part == PART_SUM
+					       ? -1
+					       : view_at(&member->view, t_ms, target_patience_ms(t));
 			if (at >= 0)
 				sum = (isnan(sum) ? 0 : sum) + member->view.v[at];
 		}
@@ -52,7 +54,8 @@ static void collect_idle_kv(struct evaluation *ev, size_t scheduler, struct poin
 		int64_t t_ms = t->scrapes.items[i].t_ms;
 		double running, waiting, usage;
 		if (!scrape_answered(&t->scrapes.items[i]) || !level_then(ev, scheduler, "running", t_ms, &running) || running != 0 ||
-			(level_then(ev, scheduler, "waiting", t_ms, &waiting) && waiting != 0) || !level_then(ev, scheduler, "kv_usage", t_ms, &usage))
+			(level_then(ev, scheduler, "waiting", t_ms, &waiting) && waiting != 0) ||
+			!level_then(ev, scheduler, "kv_usage", t_ms, &usage))
 			continue;
 		double work = work_done(ev, scheduler, t_ms);
 		if (p->t.count && work == work_then) /* the same quiet spell */
@@ -98,7 +101,8 @@ static void sum_up(struct arena *arena, struct trend *t, const struct points *p)
 	t->v = arena_alloc(arena, (t->count + 1) * sizeof *t->v);
 	t->sums = ARENA_ARRAY(arena, struct trend_sums, t->count + 1);
 	for (size_t i = 0; i < t->count; i++) {
-		double x = (double)(p->t.items[i] - p->t.items[0]) / 1000, y = p->v.items[i] - p->v.items[0]; /* small numbers keep their digits */
+		double x = (double)(p->t.items[i] - p->t.items[0]) / 1000,
+		       y = p->v.items[i] - p->v.items[0]; /* small numbers keep their digits */
 		const struct trend_sums *s = &t->sums[i];
 		t->t[i] = p->t.items[i];
 		t->v[i] = p->v.items[i];
@@ -116,9 +120,8 @@ const struct trend *trend_of(struct evaluation *ev, size_t scheduler, enum trend
 	struct trend *t = &all->trends->of[scheduler][kind];
 	if (t->made)
 		return t;
-	static void (*const collect[])(struct evaluation *ev, size_t scheduler, struct points *p) = {
-		[TREND_IDLE_KV] = collect_idle_kv, [TREND_RSS] = collect_rss, [TREND_LOAD] = collect_load
-	};
+	static void (*const collect[])(struct evaluation * ev, size_t scheduler,
+		struct points * p) = { [TREND_IDLE_KV] = collect_idle_kv, [TREND_RSS] = collect_rss, [TREND_LOAD] = collect_load };
 	struct points p = { 0 };
 	collect[kind](ev, scheduler, &p);
 	sum_up(all->arena, t, &p);
@@ -146,8 +149,8 @@ static size_t first_not_before(const struct trend *t, int64_t t_ms)
 /* Student's t, two-sided 95 %. */
 static double critical_t(size_t freedom)
 {
-	static const double table[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-		2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042 };
+	static const double table[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+		2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042 };
 	if (!freedom)
 		return INFINITY;
 	return freedom <= ARRAY_LEN(table) ? table[freedom - 1] : 1.96 + 2.5 / (double)freedom;

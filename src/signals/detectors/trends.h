@@ -16,7 +16,7 @@ struct trend {
 	size_t count;
 	int64_t *t;
 	double *v;
-	struct trend_sums *sums;     /* count + 1 */
+	struct trend_sums *sums; /* count + 1 */
 };
 struct trends {
 	struct trend (*of)[TREND_KIND_COUNT]; /* by scheduler */
@@ -26,8 +26,8 @@ struct trends {
 struct fit {
 	size_t count;
 	double first, last, elapsed_s; /* of the points used */
-	double slope;                /* per second */
-	bool rises;                  /* slope above 0, significant at 95 % (two-sided t-test) */
+	double slope;                  /* per second */
+	bool rises;                    /* slope above 0, significant at 95 % (two-sided t-test) */
 };
 
 /* IDLE_KV: KV usage at scrapes with nothing running or waiting, one for each idle spell in which the engine had worked since the last one.
