@@ -4,13 +4,23 @@
 
 enum { OPTION_COLUMN = 28 };
 
+/* Columns on the screen; a STICKY is a blank. */
+static int word_width(struct str word)
+{
+	int width = (int)str_columns(word);
+
+	for (size_t i = 0; i < word.len; i++)
+		width += word.ptr[i] == STICKY;
+	return width;
+}
+
 void text_wrap(struct buf *out, struct str text, int columns, int indent, int at)
 {
 	struct str rest = text, word;
 	bool first = true;
 
 	while (str_split(&rest, ' ', &word)) {
-		int width = (int)str_columns(word);
+		int width = word_width(word);
 
 		if (!word.len)
 			continue;
@@ -122,14 +132,14 @@ void help_command(const struct command *c, struct buf *out, int columns)
 
 void help_overview(struct buf *out, int columns)
 {
-	buf_add_cstr(out, "goodput tells whether your LLM servers do useful work, why not, and what to do first.\n\n"
+	buf_add_cstr(out, "goodput tells whether LLM servers do useful work, why not, what to do first.\n\n"
 			  "  goodput check localhost:8000                what is wrong with this vLLM server?\n"
-			  "  goodput check --prometheus http://prom:9090 and with the fleet that it scrapes?\n\n"
+			  "  goodput check --prometheus http://prom:9090 with the fleet that it scrapes?\n\n"
 			  "Commands:\n");
 	for (const struct command *const *c = commands; *c; c++) {
 		buf_printf(out, "  %-12s ", (*c)->name);
 		text_wrap(out, str_from((*c)->summary), columns, 15, 15);
 	}
-	buf_add_cstr(out, "\nA target is a URL, host:port, a saved page (- is standard input) or a recording.\n"
+	buf_add_cstr(out, "\nA target is a URL, host:port, a saved page (- is standard input), a recording.\n"
 			  "More: goodput COMMAND --help, or man goodput-COMMAND.\n");
 }

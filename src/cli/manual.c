@@ -1,10 +1,10 @@
 /* Man pages in mdoc, from the same tables as the help. */
 #include "cli/command.h"
 
-/* Text for a text line: no line may start with a control character, backslashes and dashes are literal. */
-static void manual_text(struct buf *out, struct str text)
+/* Text for a text line: none may start with a control character; backslashes and dashes are literal. */
+static void manual_text(struct buf *out, struct str text, bool line_start)
 {
-	if (text.len && (text.ptr[0] == '.' || text.ptr[0] == '\''))
+	if (line_start && text.len && (text.ptr[0] == '.' || text.ptr[0] == '\''))
 		buf_add_cstr(out, "\\&");
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] == '\\')
@@ -24,22 +24,35 @@ static void manual_argument(struct buf *out, struct str text)
 		if (text.ptr[i] == '"')
 			buf_add_cstr(out, "\\(dq");
 		else
-			manual_text(out, str_of(text.ptr + i, 1));
+			manual_text(out, str_of(text.ptr + i, 1), i == 0);
 	}
 	buf_add_c(out, '"');
 }
 
-/* One sentence a line, as man pages are written: a full stop that ends a sentence ends the line. */
+/* As man pages are written: a sentence begins a line, and lines are short. */
 static void manual_sentences(struct buf *out, struct str text)
 {
-	while (text.len) {
-		ptrdiff_t stop = str_search(text, STR(". "));
-		struct str sentence = stop < 0 ? text : str_head(text, (size_t)stop + 1);
+	enum { COLUMNS = 78 };
+	struct str rest = text, word;
+	size_t at = 0;
 
-		manual_text(out, sentence);
-		buf_add_c(out, '\n');
-		text = stop < 0 ? STR_EMPTY : str_trim(str_skip(text, (size_t)stop + 2));
+	while (str_split(&rest, ' ', &word)) {
+		if (!word.len)
+			continue;
+		if (at && at + 1 + word.len > COLUMNS) {
+			buf_add_c(out, '\n');
+			at = 0;
+		} else if (at) {
+			buf_add_c(out, ' ');
+		}
+		manual_text(out, word, !at);
+		at += word.len + 1;
+		if (rest.ptr && str_ends(word, STR("."))) {
+			buf_add_c(out, '\n');
+			at = 0;
+		}
 	}
+	buf_add_c(out, '\n');
 }
 
 static void manual_paragraphs(struct buf *out, const char *text)
@@ -64,7 +77,7 @@ static void manual_option(struct buf *out, const struct option_spec *o)
 	if (o->letter)
 		buf_printf(out, " Fl %c ,", o->letter);
 	buf_add_cstr(out, " Fl Fl ");
-	manual_text(out, str_from(o->name));
+	manual_text(out, str_from(o->name), false);
 	if (o->type == OPTION_CHOICE)
 		for (int i = 0; o->choices[i]; i++)
 			buf_printf(out, "%s Cm %s", i ? " |" : "", o->choices[i]);
@@ -74,7 +87,7 @@ static void manual_option(struct buf *out, const struct option_spec *o)
 	manual_sentences(out, str_from(o->help));
 	if (o->preset) {
 		buf_add_cstr(out, "Default:\n.Cm ");
-		manual_text(out, str_from(o->preset));
+		manual_text(out, str_from(o->preset), false);
 		buf_add_cstr(out, " .\n");
 	}
 	if (o->type == OPTION_STRINGS)
@@ -123,7 +136,7 @@ static void manual_head(struct buf *out, const char *command, const char *summar
 	for (const char *c = command ? command : ""; *c; c++)
 		buf_printf(out, "%s%c", c == command ? "-" : "", *c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
 	buf_printf(out, " 1\n.Os\n.Sh NAME\n.Nm goodput%s%s\n.Nd ", dash, command ? command : "");
-	manual_text(out, str_from(summary));
+	manual_text(out, str_from(summary), false);
 	buf_add_c(out, '\n');
 }
 
@@ -134,7 +147,7 @@ static void manual_command(const struct command *c, struct buf *out)
 	for (size_t i = 0; c->synopsis[i]; i++) {
 		buf_printf(out, ".Nm goodput %s\n", c->name);
 		if (c->synopsis[i][0]) {
-			manual_text(out, str_from(c->synopsis[i]));
+			manual_text(out, str_from(c->synopsis[i]), true);
 			buf_add_c(out, '\n');
 		}
 	}
@@ -145,6 +158,24 @@ static void manual_command(const struct command *c, struct buf *out)
 	manual_exit(out);
 	manual_examples(out, c->examples);
 	buf_add_cstr(out, ".Sh SEE ALSO\n.Xr goodput 1\n");
+}
+
+/* In alphabetical order, as the custom of man pages is. */
+static void manual_see_also(struct buf *out)
+{
+	const char *last = "";
+
+	buf_add_cstr(out, ".Sh SEE ALSO\n");
+	for (const struct command *next;; last = next->name) {
+		next = NULL;
+		for (const struct command *const *c = commands; *c; c++)
+			if (strcmp((*c)->name, last) > 0 && (!next || strcmp((*c)->name, next->name) < 0))
+				next = *c;
+		if (!next)
+			break;
+		buf_printf(out, "%s.Xr goodput-%s 1", *last ? " ,\n" : "", next->name);
+	}
+	buf_add_c(out, '\n');
 }
 
 static void manual_overview(struct buf *out)
@@ -167,9 +198,7 @@ static void manual_overview(struct buf *out)
 	buf_add_cstr(out, ".El\n.Sh ENVIRONMENT\n.Bl -tag -width COLUMNS\n.It Ev NO_COLOR\nNo colours when set and not empty, unless\n"
 			  ".Fl Fl color\nis given.\n.It Ev COLUMNS\nWidth of the page, when it is not that of the terminal.\n.El\n");
 	manual_exit(out);
-	buf_add_cstr(out, ".Sh SEE ALSO\n");
-	for (const struct command *const *c = commands; *c; c++)
-		buf_printf(out, ".Xr goodput-%s 1%s\n", (*c)->name, c[1] ? " ," : "");
+	manual_see_also(out);
 }
 
 void manual_print(const struct command *c, struct buf *out)

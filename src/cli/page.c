@@ -94,6 +94,12 @@ void page_line(struct page *p)
 	buf_add_c(&p->out, '\n');
 }
 
+void page_gap(struct page *p)
+{
+	if (p->out.len && !str_ends(buf_str(&p->out), STR("\n\n")))
+		page_line(p);
+}
+
 void page_field(struct page *p, const char *label, enum style style, int indent, struct str text)
 {
 	struct buf clean;
@@ -116,7 +122,7 @@ void ascii_only(struct str text, struct buf *out)
 	static const struct {
 		uint32_t rune;
 		const char *text;
-	} table[] = { { 0xb7, "-" }, { 0x2013, "-" }, { 0x2014, "-" }, { 0x2018, "'" }, { 0x2019, "'" }, { 0x201c, "\"" }, { 0x201d, "\"" },
+	} table[] = { { 0xb7, "|" }, { 0x2013, "-" }, { 0x2014, "-" }, { 0x2018, "'" }, { 0x2019, "'" }, { 0x201c, "\"" }, { 0x201d, "\"" },
 		{ 0x2026, "..." }, { 0x2192, "->" }, { 0x2264, "<=" }, { 0x2265, ">=" }, { 0x2248, "~" }, { 0xd7, "x" }, { 0xb5, "u" },
 		{ 0x3bc, "u" }, { 0x2212, "-" }, { 0xa0, " " } };
 

@@ -22,6 +22,7 @@ void page_fini(struct page *p);
 void page_add(struct page *p, struct str text, enum style style);
 void page_print(struct page *p, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void page_line(struct page *p); /* ends the line */
+void page_gap(struct page *p);  /* one empty line, unless there is one */
 /* "label     text text", wrapped; lines after the first stand under the text, `indent` from the left. An empty label is fine. */
 void page_field(struct page *p, const char *label, enum style style, int indent, struct str text);
 /* Writes the page to standard output; returns `status` or EXIT_INTERNAL. */

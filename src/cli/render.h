@@ -16,15 +16,20 @@ void render_markdown(const struct watch *w, const struct render_options *o, stru
 
 /* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
 const char *verdict_severity(const struct report *r);
+/* The verdict without the severity in front of it. */
+struct str verdict_sentence(const struct report *r);
 /* What the JSON calls a scope: engines and GPUs of a lone target by their short name ("engine0"). */
 struct str scope_label(const struct report *r, const struct scope *s);
 /* Is the signal's reading at the scope part of the short page? Not when it does not apply to this engine. */
 bool reading_is_shown(const struct signal_spec *signal, const struct reading *r);
-/* "TTFT P99 1.2 s (n = 4210)", blanks inside kept together when wrapped. */
-void reading_phrase(const struct signal_spec *signal, const struct reading *r, bool with_events, struct buf *out);
+/* "TTFT P99 1.2 s (n = 4210)", blanks inside kept together when wrapped. The n is printed unless it is *events, the one said last (NAN at
+ * first; NULL: never), and remembered there. */
+void reading_phrase(
+	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out);
 /* The reading alone: "1.2 s", "> 60 s", "unknown: one scrape only", with its flags: "stale since ...", "over a restart", "2 of 3 targets".
  */
-void reading_value_phrase(const struct signal_spec *signal, const struct reading *r, bool with_events, struct buf *out);
+void reading_value_phrase(
+	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out);
 /* "2026-01-15 00:00:00Z to 00:05:00Z (5m)" */
 void window_phrase(const struct window *window, struct buf *out);
 /* "3 of 32: pod-a, pod-b, pod-c" with at most `most` names; the rest counted. */

@@ -36,6 +36,24 @@ size_t silent_groups(const struct report *r, struct silent_group *groups, size_t
 	return count;
 }
 
+/* ": connection refused. Nothing listens there: ..." */
+static void silence_phrase(const struct scrape_record *last, struct buf *out)
+{
+	struct str advice = str_from(scrape_outcome_advice(last->outcome)), detail = last->detail;
+
+	if (!last->t_ms) {
+		buf_add_cstr(out, ": not asked in this window");
+		return;
+	}
+	if (!detail.len)
+		detail = str_from(scrape_outcome_name(last->outcome));
+	/* Some advice begins with what happened. */
+	if (!str_eq_nocase(str_head(advice, detail.len), detail))
+		buf_printf(out, ": " STR_FMT ". " STR_FMT, STR_ARG(detail), STR_ARG(advice));
+	else
+		buf_printf(out, ": " STR_FMT, STR_ARG(advice));
+}
+
 void silent_phrase(const struct report *r, const struct silent_group *g, size_t most, struct buf *out)
 {
 	size_t named = 0;
@@ -48,14 +66,7 @@ void silent_phrase(const struct report *r, const struct silent_group *g, size_t 
 	}
 	if (g->count > named)
 		buf_printf(out, " and %zu more", g->count - named);
-	if (!r->targets[g->first].last.t_ms)
-		buf_add_cstr(out, ": not asked in this window");
-	else if (g->detail.len)
-		buf_printf(out, ": " STR_FMT, STR_ARG(g->detail));
-	else
-		buf_printf(out, ": %s", scrape_outcome_name(g->outcome));
-	if (r->targets[g->first].last.t_ms)
-		buf_printf(out, ". %s", scrape_outcome_advice(g->outcome));
+	silence_phrase(&r->targets[g->first].last, out);
 }
 
 static bool same_engine(const struct target_report *a, const struct target_report *b)
@@ -80,14 +91,14 @@ static const struct target_report *engine_leader(const struct report *r, size_t 
 /* Metrics of one coverage: "2 absent (a, b)". */
 static void coverage_list(const struct target_report *t, enum coverage which, bool all, struct buf *out)
 {
-	size_t count = 0, most = all ? SIZE_MAX : 3;
+	size_t count = 0, most = all ? SIZE_MAX : which == COVERAGE_ABSENT ? 3 : 0;
 
 	for (size_t i = 0; i < t->coverage_count; i++)
 		count += t->coverage[i].coverage == which;
 	if (!count)
 		return;
 	buf_printf(out, "; %zu %s", count, coverage_name(which));
-	if (which == COVERAGE_NOT_APPLICABLE && !all)
+	if (!most)
 		return;
 	for (size_t i = 0, named = 0; i < t->coverage_count && named <= most; i++) {
 		if (t->coverage[i].coverage != which)
@@ -120,7 +131,8 @@ bool coverage_phrase(const struct report *r, size_t nth, bool all, struct buf *o
 	buf_printf(out, ": %zu metrics present", present);
 	coverage_list(t, COVERAGE_ABSENT, all, out);
 	coverage_list(t, COVERAGE_NOT_ENABLED, all, out);
-	coverage_list(t, COVERAGE_NOT_APPLICABLE, all, out);
+	if (all)
+		coverage_list(t, COVERAGE_NOT_APPLICABLE, all, out);
 	if (t->binding->unknown_count)
 		buf_printf(out, "; %zu families unknown to goodput", t->binding->unknown_count);
 	for (size_t i = 0; all && i < t->binding->unknown_count; i++)

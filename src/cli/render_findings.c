@@ -11,7 +11,7 @@ void moment_phrase(int64_t t_ms, int64_t beside_ms, struct buf *out)
 {
 	char text[40], beside[40];
 
-	time_format(t_ms, text);
+	time_format(t_ms / 1000 * 1000, text);
 	time_format(beside_ms, beside);
 	buf_add_cstr(out, strncmp(text, beside, 11) == 0 ? text + 11 : text);
 }
@@ -21,7 +21,7 @@ static bool is_under(const struct finding *f, const struct finding *cause)
 	return f->suppressed_by == cause->spec && !f->undecided;
 }
 
-void suppressed_phrase(const struct report *r, const struct finding *cause, struct buf *out)
+void suppressed_phrase(const struct report *r, const struct finding *cause, bool all, struct buf *out)
 {
 	const struct finding_spec *last = NULL;
 
@@ -32,7 +32,10 @@ void suppressed_phrase(const struct report *r, const struct finding *cause, stru
 		if (!is_under(f, cause) || f->spec == last)
 			continue;
 		last = f->spec;
-		buf_printf(out, "%s" STR_FMT " [" STR_FMT "]", out->len ? "; " : "", STR_ARG(f->title), STR_ARG(f->spec->id));
+		if (all)
+			buf_printf(out, "%s" STR_FMT " [" STR_FMT "]", out->len ? "; " : "", STR_ARG(f->title), STR_ARG(f->spec->id));
+		else
+			buf_printf(out, "%s" STR_FMT, out->len ? ", " : "", STR_ARG(f->spec->id));
 	}
 }
 

@@ -229,6 +229,8 @@ static void print_target(struct json *j, const struct target_report *t)
 	json_open(j, NULL, '{');
 	json_text(j, "name", t->target->name);
 	json_text_if(j, "url", t->target->url);
+	if (t->target->turns > 1)
+		json_integer(j, "turns", t->target->turns);
 	if (t->last.t_ms) {
 		json_text(j, "outcome", str_from(scrape_outcome_name(t->last.outcome)));
 		if (t->last.status)

@@ -2,7 +2,7 @@
 #include "cli/render.h"
 #include "cli/render_parts.h"
 
-#include "base/clock.h"
+#include <math.h>
 
 /* Text of others inside Markdown: nothing may become markup, and sticky blanks are blanks. */
 static void escaped(struct buf *out, struct str text)
@@ -29,16 +29,17 @@ static void line(struct buf *out, const char *label, struct str text)
 	buf_add_c(out, '\n');
 }
 
-static void evidence(struct buf *out, const char *label, const struct evidence_line *lines, size_t count)
+static void evidence(struct buf *out, const struct report *r, const char *label, const struct evidence_line *lines, size_t count)
 {
 	struct buf text;
+	double events = NAN;
 
 	buf_init(&text, 65536);
 	for (size_t i = 0; i < count; i++) {
 		if (!reading_is_shown(lines[i].signal, &lines[i].reading))
 			continue;
 		buf_add_cstr(&text, text.len ? "; " : "");
-		reading_phrase(lines[i].signal, &lines[i].reading, true, &text);
+		reading_phrase(r, lines[i].signal, &lines[i].reading, &events, &text);
 	}
 	line(out, label, buf_str(&text));
 	buf_fini(&text);
@@ -81,12 +82,12 @@ static void finding(struct buf *out, const struct watch *w, const struct finding
 		line(out, "since", buf_str(&text));
 	}
 	line(out, "detail", f->detail);
-	evidence(out, "evidence", f->evidence, f->evidence_count);
-	evidence(out, "against it", f->counter, f->counter_count);
+	evidence(out, w->report, "evidence", f->evidence, f->evidence_count);
+	evidence(out, w->report, "against it", f->counter, f->counter_count);
 	for (size_t i = 0; i < f->changed_count; i++)
 		line(out, "changed at onset", f->changed[i]);
 	buf_reset(&text);
-	suppressed_phrase(w->report, f, &text);
+	suppressed_phrase(w->report, f, true, &text);
 	line(out, "causes", buf_str(&text));
 	buf_fini(&text);
 	actions(out, f, all);
@@ -98,12 +99,13 @@ static void readings(struct buf *out, const struct report *r, const struct scope
 	for (size_t i = 0; i < r->catalog->signals.count; i++) {
 		const struct signal_spec *signal = r->catalog->signals.items[i];
 		const struct reading *reading = &r->readings[s - r->scopes][i];
+		double events = NAN;
 		struct buf text;
 
 		if (!(all || signal->headline) || !reading_is_shown(signal, reading))
 			continue;
 		buf_init(&text, 65536);
-		reading_value_phrase(signal, reading, true, &text);
+		reading_value_phrase(r, signal, reading, &events, &text);
 		buf_add_cstr(out, "| ");
 		escaped(out, signal->group);
 		buf_add_cstr(out, " | ");
@@ -151,7 +153,7 @@ void render_markdown(const struct watch *w, const struct render_options *o, stru
 	const struct report *r = w->report;
 
 	buf_printf(out, "# goodput: %s\n\n", verdict_severity(r));
-	escaped(out, r->verdict);
+	escaped(out, verdict_sentence(r));
 	buf_add_cstr(out, "\n\n");
 	window_phrase(&w->span.window, out);
 	buf_printf(out, ", %zu of %zu targets answered\n", r->targets_up, r->target_count);

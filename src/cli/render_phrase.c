@@ -8,15 +8,24 @@
 
 const char *verdict_severity(const struct report *r)
 {
-	switch (r->exit_status) {
-	case EXIT_CRITICAL: return "critical";
-	case EXIT_WARNING: return "warning";
-	case EXIT_UNKNOWN: return "unknown";
-	}
+	if (r->any_finding && r->targets_judged)
+		return severity_name(r->worst);
+	if (r->exit_status == EXIT_UNKNOWN)
+		return "unknown";
 	for (size_t i = 0; i < r->finding_count; i++)
 		if (!r->findings[i].undecided && !r->findings[i].suppressed_by)
 			return "info";
 	return "fine";
+}
+
+struct str verdict_sentence(const struct report *r)
+{
+	ptrdiff_t colon = str_search(r->verdict, STR(": "));
+
+	for (ptrdiff_t i = 0; i < colon; i++)
+		if (r->verdict.ptr[i] < 'A' || r->verdict.ptr[i] > 'Z')
+			return r->verdict;
+	return colon > 0 ? str_skip(r->verdict, (size_t)colon + 2) : r->verdict;
 }
 
 struct str scope_label(const struct report *r, const struct scope *s)
@@ -41,45 +50,64 @@ static void add_sticky(struct buf *out, struct str text)
 		buf_add_c(out, text.ptr[i] == ' ' ? STICKY : text.ptr[i]);
 }
 
-static void flags_phrase(const struct reading *r, struct buf *out)
+/* The title says the unit already: "requests running 56". */
+static struct str unit_beside(const struct signal_spec *signal)
 {
-	if (r->stale) {
-		buf_add_cstr(out, ", stale since ");
-		moment_phrase(r->stale_since_ms, r->stale_since_ms, out);
-	}
-	if (r->over_reset)
-		buf_add_cstr(out, ", over a restart");
-	if (r->targets_in < r->targets_all)
-		buf_printf(out, ", %u of %u targets", r->targets_in, r->targets_all);
+	return signal->unit.len > 2 && !str_is(signal->unit, "ratio") && str_search(signal->title, signal->unit) >= 0 ? STR_EMPTY
+														      : signal->unit;
 }
 
-void reading_value_phrase(const struct signal_spec *signal, const struct reading *r, bool with_events, struct buf *out)
+static void flags_phrase(const struct report *r, const struct reading *reading, struct buf *out)
+{
+	if (reading->stale) {
+		buf_add_cstr(out, ", stale since ");
+		moment_phrase(reading->stale_since_ms, r->window.to_ms, out);
+	}
+	if (reading->over_reset)
+		buf_add_cstr(out, ", over a restart");
+	/* That some did not answer is said once, at the head. */
+	if (reading->targets_in < reading->targets_all && (reading->targets_in != r->targets_up || reading->targets_all != r->target_count))
+		buf_printf(out, ", %u of %u targets", reading->targets_in, reading->targets_all);
+}
+
+/* Figures whose worth depends on how many events are behind them. */
+static bool is_statistical(const struct signal_spec *signal)
+{
+	return signal->is_fraction || signal->kind == SIGNAL_QUANTILE || signal->kind == SIGNAL_MEAN || signal->kind == SIGNAL_SHARE ||
+	       signal->kind == SIGNAL_RATIO;
+}
+
+void reading_value_phrase(
+	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out)
 {
 	struct buf text;
 
 	buf_init(&text, 65536);
-	reading_print(r, signal->unit, &text);
-	if (with_events && reading_is_number(r) && isfinite(r->events))
-		buf_printf(&text, " (n = %.0f)", r->events);
-	if (reading_known(r))
-		flags_phrase(r, &text);
+	reading_print(reading, unit_beside(signal), &text);
+	if (events && is_statistical(signal) && reading_is_number(reading) && isfinite(reading->events) && reading->events != *events) {
+		buf_printf(&text, " (n = %.0f)", reading->events);
+		*events = reading->events;
+	}
+	if (reading_known(reading))
+		flags_phrase(r, reading, &text);
 	add_sticky(out, buf_str(&text));
 	buf_fini(&text);
 }
 
-void reading_phrase(const struct signal_spec *signal, const struct reading *r, bool with_events, struct buf *out)
+void reading_phrase(
+	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out)
 {
 	add_sticky(out, signal->title);
 	buf_add_c(out, STICKY);
-	reading_value_phrase(signal, r, with_events, out);
+	reading_value_phrase(r, signal, reading, events, out);
 }
 
 void window_phrase(const struct window *window, struct buf *out)
 {
 	char from[40], to[40], length[64];
 
-	time_format(window->from_ms, from);
-	time_format(window->to_ms, to);
+	time_format(window->from_ms / 1000 * 1000, from);
+	time_format(window->to_ms / 1000 * 1000, to);
 	if (window->from_ms == window->to_ms) {
 		buf_printf(out, "%s", to);
 		return;
@@ -97,7 +125,8 @@ void where_phrase(const struct finding *f, size_t most, struct buf *out)
 		buf_add(out, f->scope ? f->scope->name : STR("fleet"));
 		return;
 	}
-	if (f->where_all > 1)
+	/* A pool's own name is no part of it. */
+	if (f->where_all > 1 && !(f->where_count == 1 && f->scope && str_eq(f->where[0], f->scope->name)))
 		buf_printf(out, "%zu of %zu: ", f->where_count, f->where_all);
 	for (size_t i = 0; i < f->where_count && i < most; i++)
 		buf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(f->where[i]));

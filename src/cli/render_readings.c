@@ -48,6 +48,8 @@ static void change_phrase(const struct report *r, const struct scope *s, size_t 
 
 void group_phrase(const struct report *r, const struct scope *s, struct str group, bool all, struct buf *out)
 {
+	double events = NAN;
+
 	for (size_t i = 0; i < r->catalog->signals.count; i++) {
 		const struct signal_spec *signal = r->catalog->signals.items[i];
 		const struct reading *reading = reading_at(r, s, i);
@@ -57,7 +59,7 @@ void group_phrase(const struct report *r, const struct scope *s, struct str grou
 			continue;
 		if (out->len)
 			buf_add_cstr(out, " · ");
-		reading_phrase(signal, reading, all || signal->kind == SIGNAL_QUANTILE || signal->is_fraction, out);
+		reading_phrase(r, signal, reading, &events, out);
 		change_phrase(r, s, i, out);
 		if (all && reading->note.len)
 			buf_printf(out, " [" STR_FMT "]", STR_ARG(reading->note));
@@ -199,7 +201,7 @@ static size_t table_rows(const struct report *r, struct row *rows)
 
 static void table_head(struct page *p, const struct report *r, int name_width)
 {
-	page_line(p);
+	page_gap(p);
 	buf_add_repeat(&p->out, ' ', (size_t)name_width);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		if (catalog_signal(r->catalog, columns[i].signal))

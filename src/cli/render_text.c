@@ -7,7 +7,17 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HEAD_INDENT = 10, FIELD_INDENT = 12, FULL_FINDINGS = 3, BRIEF_FINDINGS = 6 };
+enum { HEAD_INDENT = 10, FIELD_INDENT = 12 };
+
+/* How much of a finding is shown. The short page has the worst one in full, the next two shorter, then sentences; --all has everything. */
+struct depth {
+	size_t evidence, counter, changed, actions; /* how many */
+	bool commands, meaning;
+};
+static const struct depth depth_all = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, true, true };
+static const struct depth depth_first = { 5, 2, 2, 1, true, false };
+static const struct depth depth_next = { 3, 1, 0, 1, false, false };
+enum { NEXT_FINDINGS = 3, BRIEF_FINDINGS = 8 };
 
 static enum style severity_style(const char *severity)
 {
@@ -37,40 +47,41 @@ static void render_head(struct page *p, const struct watch *w)
 	const struct report *r = w->report;
 	struct buf text;
 
-	severity_line(p, verdict_severity(r), r->verdict);
+	severity_line(p, r->exit_status == EXIT_FINE ? "fine" : verdict_severity(r), verdict_sentence(r));
 	buf_init(&text, 65536);
 	window_phrase(&w->span.window, &text);
 	if (r->moments_all > 1)
 		buf_printf(&text, " · %zu scrapes", r->moments_all);
 	if (r->moments_evaluated < r->moments_all && r->moments_evaluated)
 		buf_printf(&text, " (%zu judged)", r->moments_evaluated);
-	buf_printf(&text, " · %zu of %zu target%s answered", r->targets_up, r->target_count, r->target_count == 1 ? "" : "s");
+	buf_printf(&text, " · %zu of %zu answered", r->targets_up, r->target_count);
 	page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
 /* ---- findings ---- */
 
-static void evidence_field(struct page *p, const char *label, const struct evidence_line *lines, size_t count)
+/* Not more than `most` readings. Unknown ones are evidence of nothing: only `all` has them. */
+static void evidence_field(
+	struct page *p, const struct report *r, const char *label, const struct evidence_line *lines, size_t count, size_t most)
 {
 	struct buf text;
-	bool any = false;
+	double events = NAN;
+	size_t shown = 0;
 
 	buf_init(&text, 65536);
-	for (size_t i = 0; i < count; i++) {
-		if (!reading_is_shown(lines[i].signal, &lines[i].reading))
+	for (size_t i = 0; i < count && shown < most; i++) {
+		if (!reading_is_shown(lines[i].signal, &lines[i].reading) || (most != SIZE_MAX && !reading_known(&lines[i].reading)))
 			continue;
-		if (any)
-			buf_add_cstr(&text, " · ");
-		reading_phrase(lines[i].signal, &lines[i].reading, true, &text);
-		any = true;
+		buf_add_cstr(&text, shown++ ? " · " : "");
+		reading_phrase(r, lines[i].signal, &lines[i].reading, &events, &text);
 	}
-	if (any)
+	if (shown)
 		page_field(p, label, STYLE_DIM, FIELD_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
-static void finding_place(struct page *p, const struct watch *w, const struct finding *f, bool all)
+static void finding_place(struct page *p, const struct watch *w, const struct finding *f, size_t most)
 {
 	struct buf text;
 	char age[64];
@@ -78,7 +89,7 @@ static void finding_place(struct page *p, const struct watch *w, const struct fi
 
 	buf_init(&text, 65536);
 	buf_printf(&text, STR_FMT " at ", STR_ARG(f->spec->id));
-	where_phrase(f, all ? SIZE_MAX : 4, &text);
+	where_phrase(f, most, &text);
 	if (f->onset_ms && f->onset_ms < end) {
 		duration_format((end - f->onset_ms + 500) / 1000 * 1000, age);
 		buf_add_cstr(&text, " · since ");
@@ -97,55 +108,52 @@ static void finding_place(struct page *p, const struct watch *w, const struct fi
 	buf_fini(&text);
 }
 
-static void finding_actions(struct page *p, const struct finding *f, bool all)
+static void finding_action(struct page *p, const struct action *a, bool command)
 {
 	static const char *const labels[] = { [ACTION_NOW] = "  now", [ACTION_SHIFT] = "  shift", [ACTION_LATER] = "  later" };
 	struct buf text;
 
-	for (size_t i = 0; i < f->action_count && (all || i == 0); i++) {
-		const struct action *a = &f->actions[i];
-
-		buf_init(&text, 65536);
-		buf_add(&text, a->text);
-		if (a->risk.len)
-			buf_printf(&text, " (risk: " STR_FMT ")", STR_ARG(a->risk));
-		page_field(p, labels[a->grade], STYLE_BOLD, FIELD_INDENT, buf_str(&text));
-		buf_fini(&text);
-		if (a->command.len) {
-			/* One line whatever its width, so that it can be pasted. */
-			buf_add_repeat(&p->out, ' ', FIELD_INDENT);
-			page_add(p, STR("$ "), STYLE_DIM);
-			page_add(p, a->command, STYLE_PLAIN);
-			page_line(p);
-		}
-	}
+	buf_init(&text, 65536);
+	buf_add(&text, a->text);
+	if (a->risk.len)
+		buf_printf(&text, " (risk: " STR_FMT ")", STR_ARG(a->risk));
+	page_field(p, labels[a->grade], STYLE_BOLD, FIELD_INDENT, buf_str(&text));
+	buf_fini(&text);
+	if (!command || !a->command.len)
+		return;
+	/* One line whatever its width, so that it can be pasted. */
+	buf_add_repeat(&p->out, ' ', FIELD_INDENT);
+	page_add(p, STR("$ "), STYLE_DIM);
+	page_add(p, a->command, STYLE_PLAIN);
+	page_line(p);
 }
 
-static void finding_hidden(struct page *p, const struct report *r, const struct finding *cause)
+static void finding_hidden(struct page *p, const struct report *r, const struct finding *cause, bool all)
 {
 	struct buf text;
 
 	buf_init(&text, 65536);
-	suppressed_phrase(r, cause, &text);
+	suppressed_phrase(r, cause, all, &text);
 	if (text.len)
 		page_field(p, "  causes", STYLE_DIM, FIELD_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
 
-static void finding_full(struct page *p, const struct watch *w, const struct finding *f, bool all)
+static void finding_full(struct page *p, const struct watch *w, const struct finding *f, const struct depth *depth)
 {
-	page_line(p);
+	page_gap(p);
 	severity_line(p, severity_name(f->severity), f->title);
-	finding_place(p, w, f, all);
+	finding_place(p, w, f, depth == &depth_all ? SIZE_MAX : 4);
 	if (f->detail.len)
 		page_field(p, "", STYLE_PLAIN, HEAD_INDENT, f->detail);
-	evidence_field(p, "  evidence", f->evidence, f->evidence_count);
-	evidence_field(p, "  against", f->counter, f->counter_count);
-	for (size_t i = 0; i < f->changed_count && (all || i < 2); i++)
+	evidence_field(p, w->report, "  evidence", f->evidence, f->evidence_count, depth->evidence);
+	evidence_field(p, w->report, "  against", f->counter, f->counter_count, depth->counter);
+	for (size_t i = 0; i < f->changed_count && i < depth->changed; i++)
 		page_field(p, i ? "" : "  changed", STYLE_DIM, FIELD_INDENT, f->changed[i]);
-	finding_actions(p, f, all);
-	finding_hidden(p, w->report, f);
-	if (all && f->spec->explain.len)
+	for (size_t i = 0; i < f->action_count && i < depth->actions; i++)
+		finding_action(p, &f->actions[i], depth->commands);
+	finding_hidden(p, w->report, f, depth == &depth_all);
+	if (depth->meaning && f->spec->explain.len)
 		page_field(p, "  meaning", STYLE_DIM, FIELD_INDENT, f->spec->explain);
 }
 
@@ -170,38 +178,67 @@ static void findings_undecided(struct page *p, const struct report *r)
 
 	buf_init(&text, 65536);
 	undecided_phrase(r, &text);
-	if (text.len) {
-		page_line(p);
+	if (text.len)
 		page_field(p, "undecided", STYLE_DIM, HEAD_INDENT, buf_str(&text));
-	}
 	buf_fini(&text);
+}
+
+/* Findings that are no trouble, in one line. */
+static void findings_infos(struct page *p, const struct report *r)
+{
+	const struct finding_spec *last = NULL;
+	struct buf text;
+
+	buf_init(&text, 65536);
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct finding *f = &r->findings[i];
+
+		if (!finding_is_listed(f) || f->severity != SEVERITY_INFO || f->spec == last)
+			continue;
+		last = f->spec;
+		buf_printf(&text, "%s" STR_FMT " [" STR_FMT "]", text.len ? "; " : "", STR_ARG(f->title), STR_ARG(f->spec->id));
+	}
+	if (text.len)
+		page_field(p, "INFO", STYLE_INFO, HEAD_INDENT, buf_str(&text));
+	buf_fini(&text);
+}
+
+/* Those that are trouble, the worst first. */
+static void findings_troubles(struct page *p, const struct watch *w)
+{
+	const struct report *r = w->report;
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct finding *f = &r->findings[i];
+
+		if (!finding_is_listed(f) || f->severity == SEVERITY_INFO)
+			continue;
+		if (shown < NEXT_FINDINGS)
+			finding_full(p, w, f, shown ? &depth_next : &depth_first);
+		else if (shown == NEXT_FINDINGS)
+			page_gap(p);
+		if (shown >= NEXT_FINDINGS && shown < BRIEF_FINDINGS)
+			finding_brief(p, f);
+		left += shown >= BRIEF_FINDINGS;
+		shown++;
+	}
+	if (left)
+		page_print(p, STYLE_DIM, "%*s%zu more findings: --all", HEAD_INDENT, "", left), page_line(p);
 }
 
 static void render_findings(struct page *p, const struct watch *w, bool all)
 {
 	const struct report *r = w->report;
-	size_t shown = 0, left = 0;
-	bool gap = true;
 
-	for (size_t i = 0; i < r->finding_count; i++) {
-		const struct finding *f = &r->findings[i];
-
-		if (!finding_is_listed(f))
-			continue;
-		if (all || (shown < FULL_FINDINGS && f->severity > SEVERITY_INFO)) {
-			finding_full(p, w, f, all);
-		} else if (shown < FULL_FINDINGS + BRIEF_FINDINGS) {
-			if (gap)
-				page_line(p);
-			gap = false;
-			finding_brief(p, f);
-		} else {
-			left++;
-		}
-		shown++;
+	for (size_t i = 0; all && i < r->finding_count; i++)
+		if (finding_is_listed(&r->findings[i]))
+			finding_full(p, w, &r->findings[i], &depth_all);
+	if (!all) {
+		findings_troubles(p, w);
+		page_gap(p);
+		findings_infos(p, r);
 	}
-	if (left)
-		page_print(p, STYLE_DIM, "%*s%zu more findings: --all", HEAD_INDENT, "", left), page_line(p);
 	findings_undecided(p, r);
 }
 
@@ -226,14 +263,16 @@ static void render_scope(struct page *p, const struct report *r, const struct sc
 	struct group_list groups = { 0 };
 	struct buf text;
 
-	page_line(p);
+	page_gap(p);
 	if (title) {
 		page_add(p, str_from(title), STYLE_BOLD);
 		page_line(p);
 	}
 	groups_of(r->catalog, &groups);
 	for (size_t i = 0; i < groups.count; i++)
-		render_group(p, r, s, groups.names[i], all);
+		/* How many answered stands at the head of the page. */
+		if (all || !str_is(groups.names[i], "fleet"))
+			render_group(p, r, s, groups.names[i], all);
 	buf_init(&text, 1 << 20);
 	unknowns_phrase(r, s, all, &text);
 	if (text.len)
@@ -247,7 +286,8 @@ static void render_readings(struct page *p, const struct watch *w, bool all)
 	char title[160];
 	size_t shown = 0;
 
-	for (size_t i = 0; i < r->scope_count; i++) {
+	/* Where nobody answers, every figure is unknown for the one reason that is told below. */
+	for (size_t i = 0; r->targets_up && i < r->scope_count; i++) {
 		const struct scope *s = &r->scopes[i];
 
 		if (!scope_has_readings(r, s))
@@ -306,7 +346,7 @@ static void render_coverage(struct page *p, const struct watch *w, bool all)
 {
 	struct buf text;
 
-	page_line(p);
+	page_gap(p);
 	render_silent(p, w->report, all);
 	buf_init(&text, 1 << 20);
 	for (size_t i = 0; coverage_phrase(w->report, i, all, &text); i++) {

@@ -94,12 +94,15 @@ bool moment_parse(const struct moment_frame *frame, const char *option, const ch
 
 bool since_parse(const struct moment_frame *frame, const char *text, int64_t *from_ms, struct error *e)
 {
+	enum { TIME_FROM_S = 100000000 };
 	int64_t length_ms, last_ms;
 
-	if (!named_group(frame->recording, str_from(text), from_ms, &last_ms) && duration_parse(str_from(text), &length_ms)) {
+	if (!named_group(frame->recording, str_from(text), from_ms, &last_ms) && duration_parse(str_from(text), &length_ms) &&
+		length_ms / 1000 < TIME_FROM_S) {
 		*from_ms = frame->end_ms - length_ms;
 		return true;
 	}
+	/* A bare number of three years and more is Unix time. */
 	return ends_parse(frame, "since", str_from(text), from_ms, &last_ms, e);
 }
 

@@ -370,6 +370,8 @@ static bool spans_fit(struct fetch *f)
 	}
 	w->span.window = window_fit(w, f->from_ms, f->to_ms);
 	w->span.kind = span_kind_of(w, w->span.window.from_ms, w->span.window.to_ms);
+	/* A window with two ends is asked about alone, as of a recording. */
+	w->span.asked = w->options.window && strstr(w->options.window, "..");
 	if (!f->reference_from_ms)
 		return true;
 	w->reference.window = window_fit(w, f->reference_from_ms, f->reference_to_ms);

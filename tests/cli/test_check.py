@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""goodput check, record, query and signals from outside: sources, windows, bad input, output."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+import pages
+from program import PROGRAM, CliTest, goodput, main
+
+
+class Case(CliTest):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.folder], check=True)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        return path
+
+    def document(self, *args, status=None, **kwargs):
+        result = goodput("check", *args, "--json", **kwargs)
+        self.assertIn(result.status, (0, 1, 2, 3) if status is None else (status,), result.err)
+        document = json.loads(result.out)
+        self.assertEqual(document["schema"], "goodput.check/1")
+        self.assertEqual(document["verdict"]["exit_status"], result.status)
+        return document
+
+    def reading(self, document, signal_id, scope="fleet"):
+        for one in document["scopes"]:
+            if one["scope"] == scope:
+                return one["readings"][signal_id]
+        self.fail(f"no scope {scope}")
+
+
+class Recordings(Case):
+    def setUp(self):
+        super().setUp()
+        self.recording = pages.recording(self.path("rec"), moments=4, pods=("pod-a", "pod-b"))
+
+    def test_whole(self):
+        d = self.document(self.recording)
+        self.assertEqual((d["window"]["kind"], d["window"]["seconds"], d["moments"]["all"]), ("whole", 90, 4))
+        self.assertEqual([t["engine"] for t in d["targets"]], ["vllm", "vllm"])
+        finished = self.reading(d, "finished")
+        self.assertEqual((finished["kind"], finished["value"], finished["targets"]), ("value", 240, [2, 2]))
+
+    def test_windows(self):
+        for flags, seconds, kind in ((("--window", "t1..t2"), 30, "pair"), (("--window", "t1..last"), 60, "whole"), (("--window", "45s"), 45, "pair"),
+                                     (("--at", "t2"), 0, "levels"), (("--since", "30s"), 30, "pair"), (("--window", "first..1768446030"), 30, "pair"),
+                                     (("--at", "t3", "--since", "t2"), 30, "pair"), (("--at", "2026-01-15T03:00:30Z"), 0, "levels")):
+            d = self.document(self.recording, *flags)
+            self.assertEqual((d["window"]["seconds"], d["window"]["kind"]), (seconds, kind), flags)
+
+    def test_groups_of_moments(self):
+        table = os.path.join(self.recording, "scrapes.tsv")
+        with open(table, encoding="utf-8") as f:
+            text = f.read()
+        for i, name in enumerate(("before.1", "before.2", "after.1", "after.2")):
+            text = re.sub(rf"^t{i}\t", f"{name}\t", text, flags=re.M)
+        self.path("rec/scrapes.tsv", text)
+        d = self.document(self.recording, "--window", "after", "--against", "before")
+        self.assertEqual((d["window"]["seconds"], d["reference"]["seconds"]), (30, 30))
+        self.assertEqual(self.reading(d, "finished")["change"], 0)
+
+    def test_levels_only_know_no_differences(self):
+        d = self.document(self.recording, "--at", "t0")
+        self.assertEqual(self.reading(d, "finished")["kind"], "unknown")
+        self.assertEqual(self.reading(d, "running")["value"], 8)
+
+    def test_wrong_windows(self):
+        self.failed(goodput("check", self.recording, "--window", "t9"), 64, "t9", "t0, t1, t2, t3")
+        self.failed(goodput("check", self.recording, "--window", "t2..t1"), 64, "ends before it begins")
+        self.failed(goodput("check", self.recording, "--at", "yesterday-ish"), 64, "yesterday-ish")
+
+    def test_broken_recordings(self):
+        self.failed(goodput("check", self.path("nothing")), 65, "no such file or folder")
+        os.mkdir(self.path("empty"))
+        self.failed(goodput("check", self.path("empty")), 65, "scrapes.tsv")
+        os.unlink(os.path.join(self.recording, "pod-b.t1.prom"))
+        self.failed(goodput("check", self.recording), 65, "pod-b.t1.prom")
+        self.failed(goodput("check", self.recording, self.recording), 64, "one at a time")
+
+    def test_a_silent_target(self):
+        recording = pages.recording(self.path("gap"), pods=("pod-a", "pod-b"), down=(("pod-b", 1), ("pod-b", 2)))
+        d = self.document(recording, status=3)
+        self.assertEqual(d["targets"][1]["outcome"], "no-answer")
+        self.assertEqual(self.reading(d, "running")["kind"], "at_least")
+        text = goodput("check", recording).out
+        self.assertIn("pod-b", text)
+
+    def test_fail_on(self):
+        recording = pages.recording(self.path("gap"), pods=("pod-a", "pod-b"), down=(("pod-b", 1), ("pod-b", 2)))
+        for choice, status in (("unknown", 3), ("warning", 0), ("critical", 0), ("never", 0)):
+            self.assertEqual(goodput("check", recording, "--fail-on", choice).status, status, choice)
+
+    def test_text_fits(self):
+        recording = pages.recording(self.path("many"), pods=[f"vllm-decode-{i:02d}.example.internal:8000" for i in range(64)])
+        for flags in ((), ("--all",), ("--markdown",)):
+            result = goodput("check", recording, *flags)
+            self.assertEqual(result.err, "")
+            if "--markdown" not in flags:
+                for line in result.out.splitlines():
+                    if not line.lstrip().startswith("$ "):
+                        self.assertLessEqual(len(line), 80, line)
+        self.assertLessEqual(len(goodput("check", recording).out.splitlines()), 45)
+
+    def test_ascii(self):
+        for flags in ((), ("--all",)):
+            out = goodput("check", self.recording, *flags, env={"LC_ALL": "C"}).out
+            self.assertTrue(out.isascii(), out)
+
+
+class Pages(Case):
+    def test_page(self):
+        d = self.document(self.path("a.prom", pages.vllm_page(100)))
+        self.assertEqual(d["window"]["kind"], "levels")
+        self.assertEqual(self.reading(d, "running")["value"], 4)
+        rate = self.reading(d, "requests_per_s")
+        self.assertEqual((rate["kind"], rate["reason"]), ("unknown", "one-scrape"))
+        self.assertEqual(d["since_start"]["window"]["kind"], "since-start")
+        self.assertTrue(d["since_start"]["start_known"])
+        finished = d["since_start"]["scopes"][0]["readings"]["finished"]
+        self.assertEqual(finished["value"], 4000)
+        self.assertIn("since start", goodput("check", self.path("a.prom")).out)
+
+    def test_standard_input(self):
+        result = goodput("check", "-", "--json", stdin=pages.vllm_page(7).encode())
+        self.assertEqual(json.loads(result.out)["targets"][0]["engine"], "vllm")
+
+    def test_several_pages_are_a_fleet(self):
+        d = self.document(self.path("a.prom", pages.vllm_page(1)), self.path("b.prom", pages.vllm_page(2)))
+        self.assertEqual(self.reading(d, "running")["value"], 8)
+
+    def test_odd_pages(self):
+        odd = {"empty.prom": "", "comments.prom": "# nothing\n", "page.prom": "<!doctype html><html><body>login</body></html>", "json.txt": '{"a": 1}\n',
+               "broken.prom": pages.vllm_page(3) + "this is { not a sample\n", "other.prom": "go_goroutines 7\n"}
+        for name, text in odd.items():
+            result = goodput("check", self.path(name, text))
+            self.no_crash(result)
+            self.assertIn(result.status, (1, 2, 3), (name, result.out, result.err))
+            self.assertNotEqual(result.out, "", name)
+        broken = self.document(self.path("broken.prom"))
+        self.assertEqual((broken["targets"][0]["outcome"], broken["targets"][0]["dropped_lines"]), ("partial", 1))
+
+    def test_history_is_refused(self):
+        page = self.path("a.prom", pages.vllm_page(1))
+        self.failed(goodput("check", page, "--window", "5m"), 64, "one scrape")
+        self.failed(goodput("check", page, "127.0.0.1:1"), 64, "one kind at a time")
+
+    def test_hostile_labels_do_not_reach_the_terminal(self):
+        page = pages.vllm_page(1).replace("acme/chat", "\x1b]0;owned\x07\x1b[31m")
+        for flags in ((), ("--all",), ("--markdown",)):
+            out = goodput("check", self.path("x.prom", page), *flags).out
+            self.assertNotIn("\x1b", out)
+            self.assertNotIn("\x07", out)
+
+
+class Live(Case):
+    def test_two_scrapes(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            started = time.monotonic()
+            d = self.document(server.address, "--window", "1s")
+            self.assertLess(time.monotonic() - started, 5)
+            self.assertEqual(d["moments"]["all"], 2)
+            self.assertEqual(self.reading(d, "finished")["kind"], "value")
+            self.assertLessEqual(server.count, 4)  # two scrapes, and two more to see whether several processes answer
+
+    def test_several_processes_in_turn(self):
+        def answer(path, count):
+            return 200, "text/plain", pages.vllm_page(100 + count, start=1768440000.0 + count % 2 * 1000)
+
+        with pages.Server(answer) as server:
+            d = self.document(server.address, "--window", "1s")
+            self.assertEqual(d["targets"][0]["turns"], 2)
+
+    def test_dead_port(self):
+        for args in ((), ("--json",)):
+            started = time.monotonic()
+            result = goodput("check", "127.0.0.1:1", *args)
+            self.assertLess(time.monotonic() - started, 5)
+            self.assertEqual(result.status, 3)
+            self.assertIn("refused", result.out)
+
+    def test_no_such_host(self):
+        self.assertEqual(goodput("check", "no-such-host.invalid:8000", "--timeout", "2s").status, 3)
+
+    def test_answers_of_other_kinds(self):
+        for status, kind, body, outcome in ((200, "text/html", "<html>hello</html>", "html"), (401, "text/plain", "no", "unauthorized"),
+                                            (404, "text/plain", "no", "not-found"), (503, "text/plain", "no", "http-status"), (200, "text/plain", "", "empty")):
+            with pages.Server(lambda path, count, answer=(status, kind, body): answer) as server:
+                d = self.document(server.address, "--window", "1s", status=3)
+                self.assertEqual(d["targets"][0]["outcome"], outcome)
+                self.assertIn("advice", d["targets"][0])
+
+    def test_timeout(self):
+        with pages.Server(pages.slow) as server:
+            d = self.document(server.address, "--window", "1s", "--timeout", "300ms", status=3)
+            self.assertEqual(d["targets"][0]["outcome"], "no-answer")
+
+    def test_one_of_two(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            d = self.document(server.address, "127.0.0.1:1", "--window", "1s")
+            self.assertIn(d["verdict"]["exit_status"], (2, 3))
+            self.assertEqual(self.reading(d, "running")["kind"], "at_least")
+
+    def test_targets_file(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            d = self.document("--targets", self.path("fleet", f"# fleet\n{server.address}  # the first\n\n"), "--window", "1s")
+            self.assertEqual(d["targets"][0]["name"], server.address)
+        self.failed(goodput("check", "--targets", self.path("bad", "ok:1\nftp://x\n")), 65, "bad:2", "ftp")
+        self.failed(goodput("check", "--targets", self.path("none", "# nobody\n")), 64, "none")
+        self.failed(goodput("check", "--targets", self.path("absent")), 65, "absent")
+
+    def test_config(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            config = ("scrape_configs:\n- job_name: llm\n  static_configs:\n  - targets: [%s]\n    labels: {zone: a}\n"
+                      "- job_name: k8s\n  kubernetes_sd_configs: [{role: pod}]\n" % server.address)
+            result = goodput("check", "--config", self.path("goodput.yaml", config), "--json", "--window", "1s")
+            self.assertIn("kubernetes_sd_configs", result.err)
+            self.assertEqual(json.loads(result.out)["targets"][0]["name"], server.address)
+        self.failed(goodput("check", "--config", self.path("bad.yaml", "scrape_configs: [\n")), 65, "bad.yaml")
+        self.failed(goodput("check", "x:1", "--catalog", self.path("cat.yaml", "signals:\n- id: a\n  expr: nosuch(\n")), 65, "cat.yaml:3")
+        self.failed(goodput("check", "x:1", "--pools", self.path("pools.yaml", "pools:\n- nam: x\n")), 65, "pools.yaml:2")
+
+    def test_token(self):
+        seen = []
+
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(count))) as server:
+            handler = server.server.RequestHandlerClass
+            original = handler.do_GET
+
+            def spy(self):
+                seen.append(self.headers.get("Authorization"))
+                original(self)
+
+            handler.do_GET = spy
+            goodput("check", server.address, "--window", "1s", "--bearer-token-file", self.path("token", "s3cret\n"))
+        self.assertEqual(set(seen), {"Bearer s3cret"})
+        self.failed(goodput("check", "x:1", "--bearer-token-file", self.path("empty", "\n")), 65, "no token")
+
+    def test_interrupt(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(count))) as server:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                run = subprocess.Popen([PROGRAM, "check", server.address, "--window", "20s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(1.2)
+                run.send_signal(number)
+                out, err = run.communicate(timeout=5)
+                self.assertEqual((run.returncode, out), (130, b""), err)
+                self.assertIn(b"interrupted after 1 of 2 scrapes", err)
+
+
+class Output(Case):
+    def setUp(self):
+        super().setUp()
+        self.recording = pages.recording(self.path("rec"))
+
+    def terminal(self, *args, env=None):
+        """What a terminal of 80 columns gets."""
+        environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
+        environment.update({"TERM": "xterm", "LC_ALL": "C.UTF-8"}, **(env or {}))
+        master, slave = pty.openpty()
+        run = subprocess.Popen([PROGRAM, *args], stdout=slave, stderr=subprocess.DEVNULL, env=environment)
+        os.close(slave)
+        out = b""
+        while True:
+            ready, _, _ = select.select([master], [], [], 20)
+            try:
+                chunk = os.read(master, 65536) if ready else b""
+            except OSError:
+                chunk = b""
+            if not chunk:
+                break
+            out += chunk
+        os.close(master)
+        run.wait(timeout=10)
+        return out
+
+    def test_colour(self):
+        self.assertNotIn("\x1b", goodput("check", self.recording).out)
+        self.assertIn("\x1b[", goodput("check", self.recording, "--color", "always").out)
+        self.assertIn(b"\x1b[", self.terminal("check", self.recording))
+        self.assertNotIn(b"\x1b", self.terminal("check", self.recording, env={"NO_COLOR": "1"}))
+        self.assertIn(b"\x1b[", self.terminal("check", self.recording, env={"NO_COLOR": ""}))
+        self.assertIn(b"\x1b[", self.terminal("check", self.recording, "--color", "always", env={"NO_COLOR": "1"}))
+        self.assertNotIn(b"\x1b", self.terminal("check", self.recording, env={"TERM": "dumb"}))
+        self.assertNotIn(b"\x1b", self.terminal("check", self.recording, "--color=never"))
+
+    def test_closed_pipe_is_quiet(self):
+        for flags in (["--all"], ["--json"]):
+            run = subprocess.Popen([PROGRAM, "check", self.recording, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            run.stdout.close()
+            self.assertEqual(run.stderr.read(), b"")
+            run.stderr.close()
+            self.assertIn(run.wait(timeout=10), (0, 1, 2, 3))
+
+    def test_full_disk_is_told(self):
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([PROGRAM, "check", self.recording], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(run.returncode, 70)
+        self.assertIn(b"cannot write", run.stderr)
+
+    def test_markdown(self):
+        out = goodput("check", self.recording, "--markdown").out
+        self.assertTrue(out.startswith("# goodput: "), out)
+        self.assertIn("| latency | TTFT P99 |", out)
+
+
+class Record(Case):
+    def test_record_and_replay(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            folder = self.path("rec")
+            result = goodput("record", folder, server.address, "--every", "300ms", "--for", "700ms")
+            self.assertEqual((result.status, result.out), (0, ""), result.err)
+            d = self.document(folder)
+            self.assertEqual(d["moments"]["all"], 3)
+            with open(os.path.join(folder, "scrapes.tsv"), encoding="utf-8") as f:
+                self.assertEqual(len(f.read().splitlines()), 4)
+            for name in os.listdir(folder):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    self.assertNotIn("acme/chat", f.read())
+
+    def test_no_redact(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(5))) as server:
+            folder = self.path("rec")
+            self.assertEqual(goodput("record", folder, server.address, "--for", "0", "--no-redact").status, 0)
+            pages_there = [n for n in os.listdir(folder) if n.endswith(".prom")]
+            self.assertEqual(len(pages_there), 1)
+            with open(os.path.join(folder, pages_there[0]), encoding="utf-8") as f:
+                self.assertEqual(f.read(), pages.vllm_page(5))
+
+    def test_usage(self):
+        self.failed(goodput("record", self.path("x")), 64, "targets")
+        self.assertEqual(goodput("record", self.path("rec"), "127.0.0.1:1", "--for", "0").status, 69)
+        self.failed(goodput("record", self.path("y"), pages.recording(self.path("r"))), 64, "only live")
+
+    def test_interrupt_keeps_what_was_saved(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(count))) as server:
+            run = subprocess.Popen([PROGRAM, "record", self.path("rec"), server.address, "--every", "200ms", "--for", "1m"], stderr=subprocess.PIPE)
+            time.sleep(1)
+            run.send_signal(signal.SIGINT)
+            _, err = run.communicate(timeout=5)
+            self.assertEqual(run.returncode, 130, err)
+            self.assertGreaterEqual(self.document(self.path("rec"))["moments"]["all"], 2)
+
+
+class Query(Case):
+    def setUp(self):
+        super().setUp()
+        self.recording = pages.recording(self.path("rec"), moments=4, pods=("pod-a", "pod-b"))
+
+    def test_instant(self):
+        result = goodput("query", "sum(vllm:num_requests_running)", self.recording)
+        self.assertEqual((result.status, result.out.split()[-1]), (0, "8"))
+
+    def test_envelope(self):
+        d = json.loads(goodput("query", "vllm:num_requests_running", self.recording, "--json", "--at", "t1").out)
+        self.assertEqual((d["status"], d["data"]["resultType"], len(d["data"]["result"])), ("success", "vector", 2))
+        self.assertEqual(d["data"]["result"][0]["value"], [1768446030, "4"])
+        self.assertEqual(d["data"]["result"][0]["metric"]["instance"], "pod-a")
+        d = json.loads(goodput("query", "1 + 1", self.recording, "--json").out)
+        self.assertEqual((d["data"]["resultType"], d["data"]["result"][1]), ("scalar", "2"))
+
+    def test_range(self):
+        d = json.loads(goodput("query", "sum(vllm:prompt_tokens_total)", self.recording, "--json", "--since", "1m", "--step", "30s").out)
+        self.assertEqual([v for _, v in d["data"]["result"][0]["values"]], ["1818000", "1836000", "1854000"])
+
+    def test_errors(self):
+        self.failed(goodput("query", "sum(", self.recording), 65, "^")
+        result = goodput("query", "sum(", self.recording, "--json")
+        self.assertEqual((result.status, json.loads(result.out)["status"]), (65, "error"))
+        self.assertEqual(goodput("query", "nosuch", self.recording).out, "")
+        self.failed(goodput("query", "up"), 64, "on what")
+        self.failed(goodput("query", "up", "--prometheus", "http://127.0.0.1:1"), 69, "127.0.0.1:1")
+
+
+class Signals(Case):
+    def test_list_and_explain(self):
+        text = goodput("signals").out
+        self.assertIn("ttft_p99", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+        self.assertNotIn("kv_usage", goodput("signals", "--group", "latency").out)
+        text = goodput("signals", "ttft_p99").out
+        self.assertIn("quantile(0.99, ttft)", text)
+        d = json.loads(goodput("signals", "ttft_p99", "--json").out)
+        self.assertEqual((len(d["signals"]), d["signals"][0]["unit"]), (1, "s"))
+
+    def test_bound(self):
+        page = self.path("a.prom", pages.vllm_page(1))
+        text = goodput("signals", "--promql", "ttft_p99", page).out
+        self.assertIn("vllm:time_to_first_token_seconds_bucket[5m]", text)
+        text = goodput("signals", "--coverage", page).out
+        self.assertIn("vllm:kv_cache_usage_perc", text)
+        d = json.loads(goodput("signals", "--coverage", page, "--json").out)
+        self.assertEqual(d["targets"][0]["target"], "a")
+
+
+if __name__ == "__main__":
+    main()
