@@ -126,7 +126,8 @@ void report_judge(struct arena *arena, struct report *r)
 	r->any_finding = worst != NULL;
 	r->worst = worst ? worst->severity : SEVERITY_INFO;
 	buf_init(&out, 4096);
-	if (worst && worst->severity == SEVERITY_CRITICAL)
+	/* That nobody answers is a critical finding, but no verdict about engines: nothing could be judged. */
+	if (worst && worst->severity == SEVERITY_CRITICAL && r->targets_judged)
 		r->exit_status = EXIT_CRITICAL;
 	else
 		r->exit_status = unknown ? EXIT_UNKNOWN : worst ? EXIT_WARNING : EXIT_FINE;
