@@ -43,6 +43,9 @@ void catalog_fini(struct catalog *c)
 		for (size_t i = 0; i < (*pool)->match_count; i++)
 			regex_free((*pool)->match[i].re);
 	}
+	VEC_EACH (&c->regexes, re)
+		regex_free(*re);
+	VEC_FREE(&c->regexes);
 	VEC_FREE(&c->metrics);
 	VEC_FREE(&c->engines);
 	VEC_FREE(&c->signals);

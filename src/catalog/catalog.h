@@ -218,6 +218,7 @@ struct catalog {
 	VEC(struct signal_spec *) signals;
 	VEC(struct finding_spec *) findings;
 	VEC(struct pool_spec *) pools;
+	VEC(struct regex *) regexes; /* of label conditions; the catalogue's own */
 	struct map metric_by_id, signal_by_id, finding_by_id;
 };
 

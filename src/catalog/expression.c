@@ -254,7 +254,7 @@ struct expression *expression_parser_parse(struct parser *p)
 }
 
 struct expression *expression_parse(
-	struct arena *arena, const struct catalog *c, struct str source, int line, int column, struct str text, struct error *e)
+	struct arena *arena, struct catalog *c, struct str source, int line, int column, struct str text, struct error *e)
 {
 	/* Names in the tree point into the text, so it is kept. */
 	struct parser p = {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 
 struct catalog;
+struct regex;
 struct metric_spec;
 struct signal_spec;
 
@@ -58,7 +59,8 @@ enum primitive {
 };
 
 struct label_condition {
-	struct str label, values; /* canonical label; an anchored regular expression: "stop|length", "4.." (checked when parsed) */
+	struct str label, values; /* canonical label; an anchored regular expression: "stop|length", "4.." */
+	const struct regex *re;   /* `values` compiled; the catalogue's */
 };
 
 struct expression {
@@ -76,7 +78,7 @@ struct expression {
 
 /* Parses; metric and signal names are looked up in the catalogue (signals may be declared later: pass 2 resolves). `source`, `line`,
  * `column` place the text in its file. NULL with an error. */
-struct expression *expression_parse(struct arena *arena, const struct catalog *c, struct str source, int line, int column, struct str text,
+struct expression *expression_parse(struct arena *arena, struct catalog *c, struct str source, int line, int column, struct str text,
 	struct error *e);
 /* True for comparisons, and, or, not, known(): what a red line or guard is; the rest are numbers. */
 bool expression_is_condition(const struct expression *x);

@@ -48,7 +48,8 @@ static bool condition_values(struct parser *p, struct label_condition *condition
 		expression_parser_fail(p, token.offset, "\"" STR_FMT "\" is no regular expression: %s", STR_ARG(token.text), why.message);
 		return false;
 	}
-	regex_free(re);
+	VEC_PUSH(&p->catalog->regexes, re);
+	condition->re = re;
 	condition->values = token.text;
 	expression_parser_advance(p);
 	return true;

@@ -10,7 +10,7 @@
 
 struct parser {
 	struct arena *arena;
-	const struct catalog *catalog;
+	struct catalog *catalog;
 	struct str source, text;
 	int line, column;
 	struct token token; /* the next one */

@@ -7,11 +7,7 @@ bool member_passes(const struct name_spec *name, const struct member *m, const s
 {
 	for (size_t i = 0; i < count; i++) {
 		struct str value = member_label(m->view.labels, name_spec_label(name, conditions[i].label));
-		struct str rest = conditions[i].values, one;
-		bool hit = false;
-		while (!hit && str_split(&rest, '|', &one)) /* "4.." stands for any two characters, as HTTP statuses are written */
-			hit = str_eq(one, value) || (one.len == 3 && str_ends(one, STR("..")) && value.len == 3 && one.ptr[0] == value.ptr[0]);
-		if (!hit)
+		if (!regex_match(conditions[i].re, value.ptr ? value : STR("")))
 			return false;
 	}
 	return true;

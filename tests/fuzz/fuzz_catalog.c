@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort();                                                                                                           \
 	} while (0)
 
-static void print_and_parse(const struct catalog *c, const struct expression *x)
+static void print_and_parse(struct catalog *c, const struct expression *x)
 {
 	struct arena arena;
 	struct buf text, again;
@@ -39,7 +39,7 @@ static void print_and_parse(const struct catalog *c, const struct expression *x)
 	arena_fini(&arena);
 }
 
-static void check_expressions(const struct catalog *c)
+static void check_expressions(struct catalog *c)
 {
 	VEC_EACH (&c->signals, signal) {
 		for (size_t i = 0; i < (*signal)->definition_count; i++) {
@@ -64,7 +64,7 @@ static void check_bound(const struct bound_metric *bound)
 	REQUIRE(own && bound->coverage == COVERAGE_PRESENT);
 }
 
-static void check_binding(const struct catalog *c)
+static void check_binding(struct catalog *c)
 {
 	struct arena arena;
 	size_t count;
