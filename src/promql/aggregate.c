@@ -173,6 +173,5 @@ bool evaluate_aggregate(struct evaluation *ev, const struct promql_node *n, cons
 		if (!group_evaluate(&a, g, &out->columns[out->count++]))
 			return false;
 	out->one_name = a.input.one_name || !partition_by_name(n);
-	frame_release(ev, &a.input, grid->steps);
-	return evaluation_hold(ev, out->count);
+	return true;
 }

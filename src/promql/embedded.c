@@ -3,6 +3,8 @@
 #include "promql/promql.h"
 #include "store/store.h"
 
+#include <stdlib.h>
+
 struct embedded {
 	struct backend backend;
 	struct store *store;
@@ -34,11 +36,33 @@ static bool embedded_select(struct backend *b, struct arena *arena, const struct
 	return true;
 }
 
-/* Without matchers the label index answers; it does not know times, so a window asks the series themselves. */
+static int compare_str(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* The label index knows no times: it answers when the window covers all samples, else the series with samples in it do. */
 static bool embedded_label_values(struct backend *b, struct arena *arena, struct str label, const struct matcher *matchers,
 	size_t matcher_count, int64_t from_ms, int64_t to_ms, struct str **values, size_t *count, struct error *e)
 {
-	*values = store_label_values(store_of(b), arena, label, matchers, matcher_count, count);
+	int64_t oldest_ms, newest_ms;
+	if (!store_bounds(store_of(b), &oldest_ms, &newest_ms) || (from_ms <= oldest_ms && to_ms >= newest_ms)) {
+		*values = store_label_values(store_of(b), arena, label, matchers, matcher_count, count);
+		return true;
+	}
+	size_t series_count, found = 0;
+	struct series_view *series = store_select(store_of(b), arena, matchers, matcher_count, from_ms, to_ms, &series_count);
+	*values = arena_alloc(arena, (series_count + 1) * sizeof **values);
+	for (size_t i = 0; i < series_count; i++) {
+		struct str value = labels_get(series[i].labels, label);
+		if (value.len)
+			(*values)[found++] = value;
+	}
+	qsort(*values, found, sizeof **values, compare_str);
+	*count = 0;
+	for (size_t i = 0; i < found; i++)
+		if (!*count || !str_eq((*values)[i], (*values)[*count - 1]))
+			(*values)[(*count)++] = (*values)[i];
 	return true;
 }
 

@@ -33,11 +33,6 @@ bool evaluation_hold(struct evaluation *ev, size_t values)
 	       error_set(ev->error, EXIT_BAD_INPUT, "query processing would load too many samples into memory in query execution");
 }
 
-void evaluation_release(struct evaluation *ev, size_t values)
-{
-	ev->samples -= values < ev->samples ? values : ev->samples;
-}
-
 bool evaluation_in_time(struct evaluation *ev)
 {
 	return !ev->deadline_ns || clock_monotonic_ns() <= ev->deadline_ns ||
@@ -153,10 +148,8 @@ static bool evaluate_aggregation(struct evaluation *ev, const struct promql_node
 	}
 }
 
-bool evaluate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
+static bool evaluate_node(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
 {
-	if (!evaluation_in_time(ev))
-		return false;
 	switch (n->kind) {
 	case NODE_NUMBER: return evaluate_number(ev, n->number, grid, out);
 	case NODE_STRING: *out = (struct frame){ .type = PROMQL_STRING, .text = n->text }; return true;
@@ -170,6 +163,15 @@ bool evaluate(struct evaluation *ev, const struct promql_node *n, const struct g
 	case NODE_SUBQUERY: return evaluation_fail(ev, n, "a range vector cannot be evaluated here");
 	}
 	return false;
+}
+
+bool evaluate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
+{
+	size_t held = ev->samples;
+	if (!evaluation_in_time(ev) || !evaluate_node(ev, n, grid, out))
+		return false;
+	ev->samples = held;
+	return evaluation_hold(ev, frame_points(out, grid->steps));
 }
 
 /* ---- queries ---- */

@@ -63,9 +63,8 @@ bool evaluate(struct evaluation *ev, const struct promql_node *n, const struct g
 bool evaluate_duration(struct evaluation *ev, const struct promql_node *at, const struct duration *d, bool negative_allowed, int64_t *ms);
 /* An error at a node; returns false. */
 bool evaluation_fail(struct evaluation *ev, const struct promql_node *n, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Counts values that are held; false when over the limit or out of time. */
+/* Counts values that are held for now: when a node is done, only its result still counts. False when over the limit. */
 bool evaluation_hold(struct evaluation *ev, size_t values);
-void evaluation_release(struct evaluation *ev, size_t values);
 bool evaluation_in_time(struct evaluation *ev);
 double scalar_at(const struct frame *scalar, size_t step);
 
@@ -75,8 +74,7 @@ double *values_new(struct evaluation *ev, size_t steps);
 bool frame_init_scalar(struct evaluation *ev, struct frame *f, size_t steps);
 /* Room for `capacity` columns; count is 0. */
 void frame_init_vector(struct evaluation *ev, struct frame *f, size_t capacity);
-/* Frees nothing, but the values no longer count as held. */
-void frame_release(struct evaluation *ev, const struct frame *f, size_t steps);
+size_t frame_points(const struct frame *f, size_t steps);
 /* The label as an operator sees it: the name of a nameless column is absent, unless its removal is delayed. */
 struct str column_label(const struct evaluation *ev, const struct column *c, struct str name);
 /* __name__, __type__ or __unit__: what goes when a result is no longer that metric. */

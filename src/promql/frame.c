@@ -30,19 +30,13 @@ void frame_init_vector(struct evaluation *ev, struct frame *f, size_t capacity)
 	*f = (struct frame){ .type = PROMQL_VECTOR, .columns = arena_alloc(ev->arena, (capacity + 1) * sizeof *f->columns) };
 }
 
-static size_t frame_points(const struct frame *f, size_t steps)
+size_t frame_points(const struct frame *f, size_t steps)
 {
 	size_t points = 0;
-	for (size_t c = 0; c < f->count; c++)
+	for (size_t c = 0; f->type == PROMQL_VECTOR && c < f->count; c++)
 		for (size_t i = 0; i < steps; i++)
 			points += !is_absent(f->columns[c].values[i]);
 	return points;
-}
-
-void frame_release(struct evaluation *ev, const struct frame *f, size_t steps)
-{
-	if (f->type == PROMQL_VECTOR)
-		evaluation_release(ev, frame_points(f, steps));
 }
 
 /* ---- labels ---- */

@@ -176,7 +176,6 @@ static bool histograms_init(
 	if (!evaluate(ev, h->input_node, grid, &h->input))
 		return false;
 	histograms_sort(h);
-	frame_release(ev, &h->input, grid->steps);
 	return true;
 }
 
@@ -221,7 +220,7 @@ bool frame_histogram_quantile(struct evaluation *ev, const struct promql_node *c
 		quantile_column(&h, g, &q, grid, c);
 	}
 	out->one_name = h.input.one_name;
-	return evaluation_hold(ev, out->count);
+	return true;
 }
 
 bool frame_histogram_fraction(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, struct frame *out)
@@ -241,7 +240,7 @@ bool frame_histogram_fraction(struct evaluation *ev, const struct promql_node *c
 				c->values[i] = cells_fraction(h.cells, h.cell_count, scalar_at(&lower, i), scalar_at(&upper, i));
 	}
 	out->one_name = h.input.one_name;
-	return evaluation_hold(ev, out->count);
+	return true;
 }
 
 static const struct labels *labels_with_quantile(struct histograms *h, const struct column *c, struct str label, double q)
@@ -281,7 +280,7 @@ bool frame_histogram_quantiles(struct evaluation *ev, const struct promql_node *
 				return false;
 		}
 	}
-	return frame_merge_equal(ev, call, out, grid->steps) && evaluation_hold(ev, out->count);
+	return frame_merge_equal(ev, call, out, grid->steps);
 }
 
 /* histogram_count and the like work on native histograms, which cannot be here: of float samples they return nothing. */
@@ -290,7 +289,6 @@ bool frame_histogram_native(struct evaluation *ev, const struct promql_node *cal
 	struct frame input;
 	if (!evaluate(ev, call->call.args[0], grid, &input))
 		return false;
-	frame_release(ev, &input, grid->steps);
 	frame_init_vector(ev, out, 0);
 	return true;
 }

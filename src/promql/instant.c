@@ -2,6 +2,19 @@
 
 #include <math.h>
 
+/* As Go's math.Min and math.Max: an infinity that decides wins over NaN, NaN over all else. */
+static double least_of(double a, double b)
+{
+	if (a == -INFINITY || b == -INFINITY)
+		return -INFINITY;
+	return isnan(a) || isnan(b) ? number_nan() : a < b ? a : b;
+}
+
+static double most_of(double a, double b)
+{
+	return -least_of(-a, -b);
+}
+
 /* ---- scalars and times ---- */
 
 bool frame_time(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, struct frame *out)
@@ -46,8 +59,7 @@ bool frame_extreme_of(struct evaluation *ev, const struct promql_node *call, con
 		return false;
 	for (size_t i = 0; i < grid->steps; i++) {
 		double *x = &out->columns[0].values[i], y = scalar_at(&other, i);
-		if (isnan(y) || (least ? y < *x : y > *x))
-			*x = y;
+		*x = least ? least_of(*x, y) : most_of(*x, y);
 	}
 	return true;
 }
@@ -67,7 +79,6 @@ bool frame_scalar(struct evaluation *ev, const struct promql_node *call, const s
 		}
 		out->columns[0].values[i] = value;
 	}
-	frame_release(ev, &input, grid->steps);
 	return true;
 }
 
@@ -77,7 +88,7 @@ bool frame_vector(struct evaluation *ev, const struct promql_node *call, const s
 		return false;
 	out->type = PROMQL_VECTOR;
 	out->one_name = true;
-	return evaluation_hold(ev, grid->steps);
+	return true;
 }
 
 /* Of a bare selector the samples' own times, of anything else the time of evaluation. */
@@ -112,16 +123,6 @@ bool frame_round(struct evaluation *ev, const struct promql_node *call, const st
 		}
 	}
 	return frame_drop_names(ev, call, out, grid->steps);
-}
-
-/* As Go's math.Min and math.Max: a NaN on either side is the result. */
-static double least_of(double a, double b)
-{
-	return isnan(a) || isnan(b) ? number_nan() : a < b ? a : b;
-}
-static double most_of(double a, double b)
-{
-	return isnan(a) || isnan(b) ? number_nan() : a > b ? a : b;
 }
 
 static bool clamp(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, const struct frame *low,
@@ -212,7 +213,6 @@ bool frame_absent(struct evaluation *ev, const struct promql_node *call, const s
 		for (size_t i = 0; i < grid->steps; i++)
 			if (!is_absent(input.columns[c].values[i]))
 				values[i] = absent();
-	frame_release(ev, &input, grid->steps);
 	return true;
 }
 

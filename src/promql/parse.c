@@ -34,14 +34,26 @@ bool parser_fail(struct parser *p, size_t offset, const char *format, ...)
 	return syntax_error(p->lexer.input, offset, p->error, "%s", text);
 }
 
+static bool is_unsupported_modifier(const struct token *t)
+{
+	static const char *const names[] = { "anchored", "smoothed", "fill", "fill_left", "fill_right" };
+	for (size_t i = 0; t->kind == TOKEN_IDENTIFIER && i < sizeof names / sizeof *names; i++)
+		if (str_is(t->text, names[i]))
+			return true;
+	return false;
+}
+
 bool parser_unexpected(struct parser *p, const char *context, const char *expected)
 {
 	char what[160];
 	if (p->token.kind == TOKEN_ERROR)
 		return parser_fail(p, p->token.start, "%s", p->lexer.error);
 	token_describe(&p->token, what);
-	return parser_fail(p, p->token.start, "unexpected %s%s%s%s%s", what, context ? " in " : "", context ? context : "",
+	parser_fail(p, p->token.start, "unexpected %s%s%s%s%s", what, context ? " in " : "", context ? context : "",
 		expected ? ", expected " : "", expected ? expected : "");
+	if (is_unsupported_modifier(&p->token))
+		error_hint(p->error, "the experimental modifiers anchored, smoothed and fill of Prometheus 3.x are not supported");
+	return false;
 }
 
 bool parser_expect(struct parser *p, enum token_kind kind, const char *context, const char *expected)
@@ -209,6 +221,8 @@ static struct promql_node *parser_finish_call(struct parser *p, struct promql_no
 
 static bool function_missing(struct parser *p, const struct token *name)
 {
+	if (str_is(name->text, "info") || str_is(name->text, "start_timestamp"))
+		return parser_fail(p, name->start, "function \"" STR_FMT "\" of Prometheus 3.x is not supported", STR_ARG(name->text));
 	const char *nearest = function_suggest(name->text);
 	parser_fail(p, name->start, "unknown function with name \"" STR_FMT "\"", STR_ARG(str_head(name->text, 80)));
 	if (nearest)

@@ -198,7 +198,6 @@ static bool select_computed(struct evaluation *ev, const struct promql_node *n, 
 	out->one_name = inner.one_name;
 	out->series = arena_alloc(ev->arena, (inner.count + 1) * sizeof *out->series);
 	out->nameless = arena_alloc(ev->arena, inner.count + 1);
-	frame_release(ev, &inner, g.steps);
 	for (size_t i = 0; i < inner.count; i++) {
 		struct series_view s = column_as_series(ev, &inner.columns[i], times, g.steps);
 		if (!s.labels)

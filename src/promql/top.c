@@ -138,12 +138,11 @@ bool evaluate_top(struct evaluation *ev, const struct promql_node *n, const stru
 		return false;
 	t.picks = arena_alloc(ev->arena, (t.input.count + 1) * sizeof *t.picks);
 	t.chosen = arena_alloc(ev->arena, (t.input.count + 1) * sizeof *t.chosen);
-	frame_release(ev, &t.input, grid->steps);
 	for (size_t g = 0; g < t.partition.count; g++)
 		for (size_t i = 0; i < grid->steps; i++)
 			keep_chosen(&t, g, i);
 	result_order(&t, out);
-	return evaluation_hold(ev, out->count);
+	return true;
 }
 
 /* ---- count_values ---- */
@@ -230,6 +229,5 @@ bool evaluate_count_values(struct evaluation *ev, const struct promql_node *n, c
 		if (!count_column(&v, &input.columns[c], grid->steps))
 			return false;
 	out->one_name = !partition_by_name(n) && !str_eq(v.label, LABEL_NAME);
-	frame_release(ev, &input, grid->steps);
-	return evaluation_hold(ev, out->count);
+	return true;
 }

@@ -291,8 +291,6 @@ bool evaluate_vectors(struct evaluation *ev, const struct promql_node *n, const 
 			return false;
 	if (n->binary.matching.side != SIDE_ONE_TO_ONE && !results_unique(&p))
 		return false;
-	frame_release(ev, left, grid->steps);
-	frame_release(ev, right, grid->steps);
 	drop_empty(out, grid->steps);
-	return frame_merge_equal(ev, n, out, grid->steps) && evaluation_hold(ev, out->count);
+	return frame_merge_equal(ev, n, out, grid->steps);
 }

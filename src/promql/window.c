@@ -81,7 +81,7 @@ static bool series_evaluate(struct window_call *call, size_t series, double *val
 		largest = w.count > largest ? w.count : largest;
 	}
 	bool ok = evaluation_hold(call->ev, largest + *points);
-	evaluation_release(call->ev, largest);
+	call->ev->samples -= largest;
 	return ok;
 }
 

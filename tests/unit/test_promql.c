@@ -170,6 +170,10 @@ static void test_suggestion(void **state)
 	struct fixture *f = *state;
 	assert_null(promql_parse(&f->arena, STR("histogram_quantil(0.9, x)"), &f->options, &f->error));
 	assert_string_equal(f->error.hint, "did you mean histogram_quantile()?");
+	assert_null(promql_parse(&f->arena, STR("info(x)"), &f->options, &f->error));
+	assert_string_equal(f->error.message, "parse error: function \"info\" of Prometheus 3.x is not supported");
+	assert_null(promql_parse(&f->arena, STR("rate(x[5m] smoothed)"), &f->options, &f->error));
+	assert_non_null(strstr(f->error.hint, "smoothed"));
 }
 
 static void test_nesting_is_limited(void **state)
@@ -372,6 +376,7 @@ static void test_matching_errors(void **state)
 	assert_string_equal(instant_text(f, "l == on() group_left() s", 0), "l{a=\"1\"} 1, l{a=\"2\"} 1");
 	assert_string_equal(instant_text(f, "count_values(\"a\\xc5z\", l)", 0), "invalid label name \"a\\xc5z\"");
 	assert_string_equal(instant_text(f, "topk(NaN, l)", 0), "Parameter value is NaN");
+	assert_string_equal(instant_text(f, "clamp_min(vector(Inf), NaN)", 0), "{} +Inf");
 }
 
 static void test_limits(void **state)
@@ -416,6 +421,13 @@ static void test_backend(void **state)
 	assert_int_equal(f->value.series[0].count, 3);
 	assert_true(f->backend->ops->label_values(f->backend, &f->arena, STR("a"), NULL, 0, 0, 1000, &names, &count, &f->error));
 	assert_int_equal(count, 1);
+	load(f, "x", "a", "2", 1000, 1, values);
+	load(f, "y", "a", "1", 1000, 2, values);
+	assert_true(f->backend->ops->label_values(f->backend, &f->arena, STR("a"), NULL, 0, 500, 1000, &names, &count, &f->error));
+	assert_int_equal(count, 1);
+	assert_true(str_is(names[0], "1"));
+	assert_true(f->backend->ops->label_values(f->backend, &f->arena, STR("a"), NULL, 0, 0, 500, &names, &count, &f->error));
+	assert_int_equal(count, 2);
 	assert_false(f->backend->ops->query(f->backend, &f->arena, STR("x{"), 0, &f->value, &f->error));
 }
 
