@@ -3,6 +3,8 @@
 #include "promql/functions.h"
 #include "promql/syntax.h"
 
+#include <math.h>
+
 static void print_name(struct str name, struct buf *out)
 {
 	if (syntax_is_name(name, false))
@@ -122,10 +124,19 @@ static void print_call(const struct promql_node *n, struct buf *out)
 	buf_add_c(out, ')');
 }
 
+/* A sign would be an operator of its own before ^. */
+static void print_number(double value, struct buf *out)
+{
+	if (value == INFINITY)
+		buf_add_cstr(out, "Inf");
+	else
+		buf_add_double(out, value);
+}
+
 void promql_print(const struct promql_node *n, struct buf *out)
 {
 	switch (n->kind) {
-	case NODE_NUMBER: buf_add_double(out, n->number); break;
+	case NODE_NUMBER: print_number(n->number, out); break;
 	case NODE_STRING: syntax_quote(n->text, out); break;
 	case NODE_SELECTOR:
 		print_selector(n, out);

@@ -208,6 +208,8 @@ static void test_print(void **state)
 		{ "x offset ( 1m+2 )", "x offset (60 + 2)" },
 		{ "-x", "-x" },
 		{ "- 1", "-1" },
+		{ "+inf ^ x", "+Inf ^ x" },
+		{ "inf ^ x", "Inf ^ x" },
 		{ "0x1F + 010 + 1_000 + 5m", "31 + 8 + 1000 + 300" },
 		{ "'a\\n\\u00e9\"'", "\"a\\n\xc3\xa9\\\"\"" },
 		{ "sum", "sum" },
