@@ -80,7 +80,7 @@ static bool scrape_replay(struct reading *r, const struct scrape_row *row)
 	return true;
 }
 
-/* Rows are in time order; a moment is made by its first row and dated by its last. */
+/* A moment is made by its first row and dated by its newest scrape. */
 static void moments_collect(struct reading *r, const struct scrape_row *rows, size_t count, struct recording *recording)
 {
 	struct map by_name;
@@ -93,10 +93,10 @@ static void moments_collect(struct reading *r, const struct scrape_row *rows, si
 		struct recording_moment *m = entry->value;
 		if (!m) {
 			m = &recording->moments[recording->moment_count++];
-			m->when = arena_str(r->arena, rows[i].when);
+			*m = (struct recording_moment){ .when = arena_str(r->arena, rows[i].when), .t_ms = rows[i].t_ms };
 			entry->value = m;
 		}
-		m->t_ms = rows[i].t_ms;
+		m->t_ms = rows[i].t_ms > m->t_ms ? rows[i].t_ms : m->t_ms;
 	}
 	map_fini(&by_name);
 }

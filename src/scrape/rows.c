@@ -287,12 +287,21 @@ static bool row_is_repeated(struct table *t, struct map *seen, const struct scra
 	return false;
 }
 
-static int row_compare(const void *a, const void *b)
+/* Rows stand in the order of the scrapes, which is what tells a clock that went back. A table with the newest first is told by its names, which
+ * fall with the times. */
+static bool newest_come_first(const struct scrape_row *rows, size_t count)
 {
-	const struct scrape_row *x = a, *y = b;
-	if (x->t_ms != y->t_ms)
-		return x->t_ms < y->t_ms ? -1 : 1;
-	return (x->line > y->line) - (x->line < y->line); /* the line makes it stable */
+	for (size_t i = 1; i < count; i++)
+		if (rows[i].t_ms > rows[i - 1].t_ms)
+			return false;
+	return count > 1 && rows[0].t_ms > rows[count - 1].t_ms && str_cmp(rows[0].when, rows[count - 1].when) >= 0;
+}
+
+static void rows_copy(struct scrape_row *to, const struct scrape_row *from, size_t count)
+{
+	bool turned = newest_come_first(from, count);
+	for (size_t i = 0; i < count; i++)
+		to[i] = from[turned ? count - 1 - i : i];
 }
 
 struct scrape_row *scrape_rows_parse(struct arena *arena, struct str source, struct str text, size_t *count, struct error *e)
@@ -320,9 +329,8 @@ struct scrape_row *scrape_rows_parse(struct arena *arena, struct str source, str
 	}
 	struct scrape_row *kept = NULL;
 	if (!failed) {
-		qsort(rows.items, rows.count, sizeof *rows.items, row_compare);
 		kept = arena_alloc(arena, rows.count * sizeof *kept);
-		memcpy(kept, rows.items, rows.count * sizeof *kept);
+		rows_copy(kept, rows.items, rows.count);
 		*count = rows.count;
 	}
 	VEC_FREE(&rows);

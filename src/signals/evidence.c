@@ -371,6 +371,9 @@ const struct scrape_record *evidence_scrape(const struct evidence *ev, size_t ta
 		else
 			high = middle;
 	}
+	/* A refused scrape has the time of the one before it. */
+	while (low > 1 && t->scrapes.items[low - 2].t_ms == t->scrapes.items[low - 1].t_ms)
+		low--;
 	return low ? &t->scrapes.items[low - 1] : NULL;
 }
 

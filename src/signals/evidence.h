@@ -70,11 +70,18 @@ void evidence_fini(struct evidence *ev);
 
 /* The binding of what the target showed at its newest answered scrape at or before `t_ms`; NULL when it never answered. */
 const struct binding *evidence_binding(struct evidence *ev, size_t target, int64_t t_ms);
-/* The newest scrape at or before t; NULL when none. */
+/* The newest scrape at or before t; NULL when none. Never one that was refused because the clock went back. */
 const struct scrape_record *evidence_scrape(const struct evidence *ev, size_t target, int64_t t_ms);
+/* Up, as Prometheus has it: a whole page. */
+static inline bool scrape_is_whole(const struct scrape_record *r)
+{
+	return r && r->outcome == SCRAPE_OK;
+}
+/* Are there samples? Of a page with an error the whole lines before it are kept. */
 static inline bool scrape_answered(const struct scrape_record *r)
 {
-	return r && (r->outcome == SCRAPE_OK || r->outcome == SCRAPE_PARTIAL || r->outcome == SCRAPE_CUT);
+	return scrape_is_whole(r) ||
+	       (r && r->samples > 0 && (r->outcome == SCRAPE_PARTIAL || r->outcome == SCRAPE_CUT || r->outcome == SCRAPE_BAD_ENCODING));
 }
 /* Index of the newest sample of the view at or before t that is no stale marker and not older than `max_age_ms`; -1. A stale marker ends
  * the search. */

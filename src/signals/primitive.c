@@ -26,11 +26,27 @@ struct window_ends window_ends_of(struct evaluation *ev, size_t target, struct r
 	return w;
 }
 
+/* The binding of the newest whole page before the scrape; NULL when there is none. */
+static const struct binding *binding_before(struct evaluation *ev, size_t target, const struct scrape_record *r)
+{
+	const struct scrape_record *first = ev->evidence->targets.items[target].target->scrapes.items;
+	while (r > first)
+		if (scrape_is_whole(--r))
+			return evidence_binding(ev->evidence, target, r->t_ms);
+	return NULL;
+}
+
 bool target_missing(struct evaluation *ev, size_t target, const struct metric_spec *m, int64_t t_ms)
 {
-	if (scrape_answered(evidence_scrape(ev->evidence, target, t_ms)))
+	const struct scrape_record *r = evidence_scrape(ev->evidence, target, t_ms);
+	if (scrape_is_whole(r))
 		return false;
 	const struct binding *b = evidence_binding(ev->evidence, target, t_ms);
+	if (scrape_answered(r)) { /* what the lost lines held is unknown */
+		if (b && b->metrics[m->index].name)
+			return false;
+		b = binding_before(ev, target, r);
+	}
 	return b ? b->metrics[m->index].name != NULL : true;
 }
 
@@ -39,7 +55,7 @@ void scope_targets_up(struct evaluation *ev, const struct scope *s, int64_t t_ms
 	*up = 0;
 	*all = (uint32_t)s->target_count;
 	for (size_t i = 0; i < s->target_count; i++)
-		*up += scrape_answered(evidence_scrape(ev->evidence, s->targets[i], t_ms));
+		*up += scrape_is_whole(evidence_scrape(ev->evidence, s->targets[i], t_ms));
 }
 
 static uint32_t missing_targets(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, int64_t t_ms)

@@ -94,9 +94,9 @@ struct reading evaluate_primitive(struct evaluation *ev, const struct scope *s, 
 bool primitive_is_bound(struct evaluation *ev, const struct scope *s, const struct expression *x);
 /* Why a metric has no reading at a target: its coverage in words. */
 struct reading unbound_reading(struct evaluation *ev, const struct scope *s, const struct metric_spec *m);
-/* How a scope's targets stand at t: how many answered, how many there are. */
+/* How a scope's targets stand at t: how many gave a whole page, how many there are. */
 void scope_targets_up(struct evaluation *ev, const struct scope *s, int64_t t_ms, uint32_t *up, uint32_t *all);
-/* A target that did not answer at t and may export the metric (its last binding has it, or it never answered). */
+/* A target that did not answer at t, or whose page broke off, and may export the metric (its last binding has it, or there is none). */
 bool target_missing(struct evaluation *ev, size_t target, const struct metric_spec *m, int64_t t_ms);
 
 #endif

@@ -85,7 +85,7 @@ static double last_value(struct world *w, const char *name, const char *instance
 	return count == 1 ? v->v[v->count - 1] : NAN;
 }
 
-static void test_rows_in_any_order(void **state)
+static void test_newest_rows_first(void **state)
 {
 	struct world *w = *state;
 	put(w, "scrapes.tsv",
@@ -110,6 +110,26 @@ static void test_rows_in_any_order(void **state)
 	assert_int_equal(w->recording.moment_count, 2);
 	assert_true(str_is(w->recording.moments[0].when, "t0"));
 	assert_int_equal(w->recording.moments[0].t_ms, 985000); /* of its newest scrape */
+}
+
+static void test_clock_back(void **state)
+{
+	struct world *w = *state;
+	put(w, "scrapes.tsv",
+		HEADER "t0\ta\t1000\ta0\t200\t-\t-\n"
+		       "t1\ta\t985\ta1\t200\t-\t-\n"
+		       "t2\ta\t1060\ta1\t200\t-\t-\n");
+	put(w, "a0", "x 1\n");
+	put(w, "a1", "x 2\n");
+	if (!load(w))
+		fail_msg("%s", w->error.message);
+	const struct target *a = fleet_find(&w->fleet, STR("a"));
+	assert_int_equal(a->scrapes.count, 3);
+	assert_int_equal(a->scrapes.items[0].outcome, SCRAPE_OK);
+	assert_int_equal(a->scrapes.items[1].outcome, SCRAPE_FAILED);
+	assert_int_equal(a->scrapes.items[1].t_ms, 1000000); /* of the one before */
+	assert_int_equal(a->scrapes.items[2].outcome, SCRAPE_OK);
+	assert_true(str_is(w->recording.moments[0].when, "t1"));
 }
 
 static void test_failures_by_name(void **state)
@@ -364,7 +384,8 @@ static void test_redaction(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_rows_in_any_order),
+		TEST(test_newest_rows_first),
+		TEST(test_clock_back),
 		TEST(test_failures_by_name),
 		TEST(test_errors_have_positions),
 		TEST(test_zero_byte),

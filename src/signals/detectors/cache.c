@@ -22,14 +22,16 @@ static double level_sum(struct evaluation *ev, const struct scope *s, const char
 	return r.kind == READING_VALUE ? r.low : NAN;
 }
 
-/* Read off the page itself: usage x size is nearer to what is used, or to used and evictable together. */
+/* Read off the page itself: usage x size is nearer to what is used, or to used and evictable together; or used and evictable do not fit the
+ * cache side by side. */
 static void publish_evictable(struct evaluation *ev, const struct scope *s)
 {
 	double evictable = level_sum(ev, s, "kv_evictable_tokens"), usage;
 	if (isnan(evictable) || s->member_count == 0 || !number_at(ev, s, "kv_usage", &usage))
 		return;
 	double used = level_sum(ev, s, "kv_used_tokens"), total = level_sum(ev, s, "kv_total_tokens");
-	bool counts = !isnan(used) && total > 0 && evictable > 0 && usage * total > used + evictable / 2;
+	bool known = !isnan(used) && total > 0 && evictable > 0;
+	bool counts = known && (usage * total > used + evictable / 2 || used + evictable > total * 1.001);
 	evaluation_publish(ev, s, "kv_usage_counts_evictable", reading_value(counts));
 }
 

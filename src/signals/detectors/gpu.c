@@ -20,6 +20,39 @@ static bool is_blank(struct evaluation *ev, const struct scope *s, const char *m
 	return false;
 }
 
+/* The pod that the exporter says holds the card; "" when it does not say. */
+static struct str pod_of(struct evaluation *ev, const struct scope *s)
+{
+	const struct metric_spec *m = catalog_metric(ev->catalog, "gpu_util");
+	const struct member_list *list = m ? evidence_members(ev->evidence, s->members[0], m, ev->window.to_ms) : NULL;
+	return list && list->members.count ? member_label(list->members.items[0].view.labels, STR("pod")) : STR("");
+}
+
+/* Tokens per second of the target that is this pod; NAN when it is not watched. */
+static double pod_throughput(struct evaluation *ev, struct str pod)
+{
+	double tokens;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		const struct target *t = target_evidence(ev, s->target)->target;
+		if ((str_eq(t->name, pod) || str_eq(labels_get(t->labels, STR("pod")), pod)) && number_at(ev, s, "generation_tps", &tokens))
+			return tokens;
+	}
+	return NAN;
+}
+
+/* Utilisation 0 though the pod on the card generates tokens. */
+static void judge_pod(struct evaluation *ev, struct scope *s, struct wording *said)
+{
+	double util;
+	struct str pod = pod_of(ev, s);
+	if (!pod.len || !has_window(ev) || !number_at(ev, s, "gpu_util", &util) || util > 0)
+		return;
+	double tokens = pod_throughput(ev, pod);
+	if (tokens >= 1)
+		wording_add(said, "utilisation is 0 while " STR_FMT " generates %.0f tokens/s", STR_ARG(pod), tokens);
+}
+
 static void judge_card(struct evaluation *ev, struct scope *s)
 {
 	static const char *const fields[] = { "gpu_util", "sm_active", "tensor_active", "dram_active", "fb_used", "power" };
@@ -31,6 +64,7 @@ static void judge_card(struct evaluation *ev, struct scope *s)
 			wording_add(&said, "%s is blank", fields[i]);
 	if (gauge_at(ev, s->members[0], "fb_used", &used) && gauge_at(ev, s->members[0], "fb_total", &total) && total > 0 && used > total)
 		wording_add(&said, "%.1f GiB used of %.1f GiB", used / 1073741824, total / 1073741824);
+	judge_pod(ev, s, &said);
 	struct str detail = wording_end(&said, ev->arena);
 	if (detail.len)
 		evaluation_raise(ev, "gpu-contradiction", s, NULL, 0, 1, detail);

@@ -80,15 +80,15 @@ static void judge_answers(struct evaluation *ev)
 
 static void judge_record(struct evaluation *ev, struct scope *s, const struct scrape_record *r)
 {
-	if (r->outcome == SCRAPE_PARTIAL || r->outcome == SCRAPE_CUT)
+	if (r->outcome == SCRAPE_PARTIAL || r->outcome == SCRAPE_CUT || r->outcome == SCRAPE_BAD_ENCODING)
 		evaluation_raise(
 			ev, "page-malformed", s, NULL, 0, 1, r->detail.len ? r->detail : str_from(scrape_outcome_name(r->outcome)));
 	if (r->duplicates)
 		evaluation_raise(ev, "duplicate-series", s, NULL, 0, 1, arena_printf(ev->arena, "%zu samples left out", r->duplicates));
 	/* A refused scrape has the time of the one before. */
 	const struct target *t = target_evidence(ev, s->target)->target;
-	if (r->outcome == SCRAPE_FAILED && r > t->scrapes.items && r[-1].t_ms == r->t_ms)
-		evaluation_raise(ev, "clock-backwards", s, NULL, 0, 1, r->detail);
+	if (r + 1 < t->scrapes.items + t->scrapes.count && r[1].t_ms == r->t_ms)
+		evaluation_raise(ev, "clock-backwards", s, NULL, 0, 1, r[1].detail);
 }
 
 static bool had_engine_before(struct evaluation *ev, size_t target)
