@@ -54,23 +54,25 @@ def find_scope(document, name):
 # --- findings -----------------------------------------------------------------------------------------------------------------------
 
 
-def last_part(name):
-    return name.rpartition("/")[2]
+def places(finding, document):
+    """Scopes that the finding names, each with the target that it is part of: [(name, target or "")]."""
+    targets = {s["scope"]: s.get("target", "") for s in document["scopes"]}
+    names = [finding.get("scope", ""), *finding.get("where", [])]
+    return [(name, targets.get(name, "")) for name in names]
 
 
-def finding_concerns(finding, scope):
-    """Was it raised at this scope, or does it name it? `verdict` needs that; nothing or the fleet means anywhere."""
+def finding_concerns(finding, scope, document):
+    """Was it raised at this scope or at a part of it, or does it name one? `verdict` needs that; nothing or the fleet means anywhere."""
     if scope in ("", "fleet"):
         return True
-    names = [finding.get("scope", ""), *finding.get("where", [])]
     if re.fullmatch(r"(engine|gpu)[0-9]+", scope):
-        return any(last_part(name) == scope for name in names)
-    return any(name == scope or name.startswith(scope + "/") for name in names)
+        return any(name.rpartition("/")[2] == scope for name, _ in places(finding, document))
+    return any(scope in (name, target) or name.startswith(scope + "/") for name, target in places(finding, document))
 
 
-def finding_covers(finding, scope):
+def finding_covers(finding, scope, document):
     """The stricter question of `not`: a finding about the whole fleet that names nobody concerns everybody."""
-    return finding_concerns(finding, scope) or (finding.get("kind") in ("fleet", "pool") and not finding.get("where"))
+    return finding_concerns(finding, scope, document) or (finding.get("kind") in ("fleet", "pool") and not finding.get("where"))
 
 
 def describe_findings(document):
@@ -88,8 +90,8 @@ def describe_findings(document):
 def judge_finding(row, document):
     same = [f for f in document["findings"] if f["id"] == row.value and not f.get("undecided")]
     if row.op == "verdict":
-        return Result(any(finding_concerns(f, row.scope) for f in same), describe_findings(document))
-    raised = [f for f in same if finding_covers(f, row.scope)]
+        return Result(any(finding_concerns(f, row.scope, document) for f in same), describe_findings(document))
+    raised = [f for f in same if finding_covers(f, row.scope, document)]
     return Result(not raised, describe_findings(document) if raised else "not raised")
 
 

@@ -30,6 +30,13 @@ class Answer:
 
     def __init__(self, document=None, trouble="", command=()):
         self.document, self.trouble, self.command = document, trouble, list(command)
+        self.told = False
+
+    def tell(self):
+        """The trouble, in full the first time only."""
+        text = "no report, as above" if self.told else self.trouble
+        self.told = True
+        return text
 
 
 def ask(command, timeout_s=60):
