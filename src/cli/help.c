@@ -133,7 +133,7 @@ void help_command(const struct command *c, struct buf *out, int columns)
 void help_overview(struct buf *out, int columns)
 {
 	buf_add_cstr(out, "goodput tells whether LLM servers do useful work, why not, what to do first.\n\n"
-			  "  goodput check localhost:8000                what is wrong with this vLLM server?\n"
+			  "  goodput check localhost:8000                what is wrong with this server?\n"
 			  "  goodput check --prometheus http://prom:9090 with the fleet that it scrapes?\n\n"
 			  "Commands:\n");
 	for (const struct command *const *c = commands; *c; c++) {

@@ -20,6 +20,8 @@ const char *verdict_severity(const struct report *r);
 struct str verdict_sentence(const struct report *r);
 /* What the JSON calls a scope: engines and GPUs of a lone target by their short name ("engine0"). */
 struct str scope_label(const struct report *r, const struct scope *s);
+/* The text with its blanks STICKY. */
+void add_sticky(struct buf *out, struct str text);
 /* Is the signal's reading at the scope part of the short page? Not when it does not apply to this engine. */
 bool reading_is_shown(const struct signal_spec *signal, const struct reading *r);
 /* "TTFT P99 1.2 s (n = 4210)", blanks inside kept together when wrapped. The n is printed unless it is *events, the one said last (NAN at

@@ -212,12 +212,18 @@ static void print_coverage(struct json *j, const struct target_report *t)
 static void print_binding(struct json *j, const struct target_report *t)
 {
 	const struct binding *b = t->binding;
+	/* A page without an engine may be an exporter's. */
+	const struct engine_spec *engine = b->engine || !b->exporter_count ? b->engine : b->exporters[0];
 
-	if (b->engine) {
-		json_text(j, "engine", b->engine->id);
-		json_text(j, "engine_title", t->engine.len ? t->engine : b->engine->title);
-		json_text_if(j, "checked_up_to", b->engine->checked_up_to);
+	if (engine) {
+		json_text(j, "engine", engine->id);
+		json_text(j, "engine_title", t->engine.len ? t->engine : engine->title);
+		json_text_if(j, "checked_up_to", engine->checked_up_to);
 	}
+	json_open(j, "exporters", '[');
+	for (size_t i = 0; i < b->exporter_count; i++)
+		json_text(j, NULL, b->exporters[i]->id);
+	json_close(j, ']');
 	json_text_if(j, "version_low", b->version_low);
 	json_text_if(j, "version_high", b->version_high);
 	json_text_if(j, "flavour", b->flavour);

@@ -23,7 +23,8 @@ struct group_list {
 void groups_of(const struct catalog *c, struct group_list *groups);
 /* Does the short page show this scope? The fleet when it has one model; else its pools. */
 bool scope_has_readings(const struct report *r, const struct scope *s);
-void group_phrase(const struct report *r, const struct scope *s, struct str group, bool all, struct buf *out);
+/* Without what is known from `beside` (or NULL). */
+void group_phrase(const struct report *r, const struct report *beside, const struct scope *s, struct str group, bool all, struct buf *out);
 /* Signals that should be known and are not, by reason. */
 void unknowns_phrase(const struct report *r, const struct scope *s, bool all, struct buf *out);
 /* One row a target (or engine, where there is one target): all when at most 8 or `all`, else the worst 3. */

@@ -44,7 +44,7 @@ bool reading_is_shown(const struct signal_spec *signal, const struct reading *r)
 						       r->reason == UNKNOWN_GUARDED || r->reason == UNKNOWN_NO_REFERENCE));
 }
 
-static void add_sticky(struct buf *out, struct str text)
+void add_sticky(struct buf *out, struct str text)
 {
 	for (size_t i = 0; i < text.len; i++)
 		buf_add_c(out, text.ptr[i] == ' ' ? STICKY : text.ptr[i]);

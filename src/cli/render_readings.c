@@ -46,7 +46,15 @@ static void change_phrase(const struct report *r, const struct scope *s, size_t 
 		buf_printf(out, "%c(%+.0f%c%%)", STICKY, change->low * 100, STICKY);
 }
 
-void group_phrase(const struct report *r, const struct scope *s, struct str group, bool all, struct buf *out)
+/* Is the figure known from `beside` already? */
+static bool known_beside(const struct report *beside, const struct scope *s, const struct signal_spec *signal)
+{
+	const struct scope *same = beside ? report_scope(beside, s->name) : NULL;
+
+	return same && reading_known(report_reading(beside, same, signal->id.ptr));
+}
+
+void group_phrase(const struct report *r, const struct report *beside, const struct scope *s, struct str group, bool all, struct buf *out)
 {
 	double events = NAN;
 
@@ -57,6 +65,8 @@ void group_phrase(const struct report *r, const struct scope *s, struct str grou
 		if (!str_eq(signal->group, group) || !(all || signal->headline) || !reading_known(reading) ||
 			reading->kind == READING_CELLS)
 			continue;
+		if (known_beside(beside, s, signal))
+			continue;
 		if (out->len)
 			buf_add_cstr(out, " · ");
 		reading_phrase(r, signal, reading, &events, out);
@@ -66,27 +76,36 @@ void group_phrase(const struct report *r, const struct scope *s, struct str grou
 	}
 }
 
+static bool is_unknown_for(const struct reading *reading, const struct signal_spec *signal, enum unknown_reason reason, bool all)
+{
+	return reading->kind == READING_UNKNOWN && reading->reason == reason &&
+	       (all || (signal->headline && reading_is_shown(signal, reading)));
+}
+
+static void unknowns_of(const struct report *r, const struct scope *s, enum unknown_reason reason, bool all, struct buf *out)
+{
+	enum { NAMED = 4 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->catalog->signals.count; i++) {
+		const struct signal_spec *signal = r->catalog->signals.items[i];
+
+		if (!is_unknown_for(reading_at(r, s, i), signal, reason, all) || (++count > NAMED && !all))
+			continue;
+		if (count == 1)
+			buf_printf(out, "%s%s: ", out->len ? "; " : "", unknown_reason_text(reason));
+		else
+			buf_add_cstr(out, ", ");
+		add_sticky(out, signal->title);
+	}
+	if (count > NAMED && !all)
+		buf_printf(out, " and %zu more", count - NAMED);
+}
+
 void unknowns_phrase(const struct report *r, const struct scope *s, bool all, struct buf *out)
 {
-	for (enum unknown_reason reason = UNKNOWN_ABSENT; reason <= UNKNOWN_NO_REFERENCE; reason++) {
-		bool any = false;
-
-		for (size_t i = 0; i < r->catalog->signals.count; i++) {
-			const struct signal_spec *signal = r->catalog->signals.items[i];
-			const struct reading *reading = reading_at(r, s, i);
-
-			if (reading_known(reading) || reading->reason != reason ||
-				!(all || (signal->headline && reading_is_shown(signal, reading))))
-				continue;
-			if (any)
-				buf_add_cstr(out, ", ");
-			else
-				buf_printf(out, "%s%s: ", out->len ? "; " : "", unknown_reason_text(reason));
-			any = true;
-			for (size_t k = 0; k < signal->title.len; k++)
-				buf_add_c(out, signal->title.ptr[k] == ' ' ? STICKY : signal->title.ptr[k]);
-		}
-	}
+	for (enum unknown_reason reason = UNKNOWN_ABSENT; reason <= UNKNOWN_NO_REFERENCE; reason++)
+		unknowns_of(r, s, reason, all, out);
 }
 
 /* ---- the table of targets ---- */

@@ -244,13 +244,14 @@ static void render_findings(struct page *p, const struct watch *w, bool all)
 
 /* ---- readings ---- */
 
-static void render_group(struct page *p, const struct report *r, const struct scope *s, struct str group, bool all)
+static void render_group(
+	struct page *p, const struct report *r, const struct report *beside, const struct scope *s, struct str group, bool all)
 {
 	struct buf text;
 	char label[32];
 
 	buf_init(&text, 1 << 20);
-	group_phrase(r, s, group, all, &text);
+	group_phrase(r, beside, s, group, all, &text);
 	if (text.len) {
 		snprintf(label, sizeof label, STR_FMT, STR_ARG(group));
 		page_field(p, label, STYLE_DIM, FIELD_INDENT, buf_str(&text));
@@ -258,7 +259,8 @@ static void render_group(struct page *p, const struct report *r, const struct sc
 	buf_fini(&text);
 }
 
-static void render_scope(struct page *p, const struct report *r, const struct scope *s, const char *title, bool all)
+static void render_scope(
+	struct page *p, const struct report *r, const struct report *beside, const struct scope *s, const char *title, bool all)
 {
 	struct group_list groups = { 0 };
 	struct buf text;
@@ -272,9 +274,10 @@ static void render_scope(struct page *p, const struct report *r, const struct sc
 	for (size_t i = 0; i < groups.count; i++)
 		/* How many answered stands at the head of the page. */
 		if (all || !str_is(groups.names[i], "fleet"))
-			render_group(p, r, s, groups.names[i], all);
+			render_group(p, r, beside, s, groups.names[i], all);
 	buf_init(&text, 1 << 20);
-	unknowns_phrase(r, s, all, &text);
+	if (!beside)
+		unknowns_phrase(r, s, all, &text);
 	if (text.len)
 		page_field(p, "unknown", STYLE_DIM, FIELD_INDENT, buf_str(&text));
 	buf_fini(&text);
@@ -298,7 +301,7 @@ static void render_readings(struct page *p, const struct watch *w, bool all)
 		}
 		snprintf(title, sizeof title, "pool " STR_FMT " (%s, %zu target%s)", STR_ARG(s->name),
 			pool_role_name(s->pool ? s->pool->role : ROLE_MIXED), s->target_count, s->target_count == 1 ? "" : "s");
-		render_scope(p, r, s, s->kind == SCOPE_POOL ? title : NULL, all);
+		render_scope(p, r, NULL, s, s->kind == SCOPE_POOL ? title : NULL, all);
 	}
 }
 
@@ -316,7 +319,7 @@ static void render_lifetime(struct page *p, const struct watch *w, bool all)
 		snprintf(title, sizeof title, "since the counters began (when is not known: no rates)");
 	for (size_t i = 0; i < r->scope_count; i++)
 		if (scope_has_readings(r, &r->scopes[i]))
-			render_scope(p, r, &r->scopes[i], title, all);
+			render_scope(p, r, w->report, &r->scopes[i], title, all);
 	struct buf text;
 
 	buf_init(&text, 65536);

@@ -22,6 +22,11 @@ bool remote_gather(struct watch *w, struct error *e);
 /* The address of a live target without its /metrics, when a Prometheus answers there; NULL otherwise. */
 const char *live_prometheus(struct watch *w, const struct target *t);
 
+/* lifetime.c: the page of a target as it was when its process began, and as it is now, in w->lifetime. */
+void lifetime_add(struct watch *w, const struct target *seen, struct str body, int64_t t_ms);
+/* Takes out of the lifetime report what two scrapes a life apart do not tell. */
+void lifetime_judge(struct watch *w);
+
 /* turns.c: do several processes answer at an address in turn? */
 struct turns;
 struct turns *turns_new(size_t targets);

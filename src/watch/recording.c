@@ -1,7 +1,5 @@
 /* Recordings and saved pages. */
-#include "base/buf.h"
 #include "base/file.h"
-#include "expo/expo.h"
 #include "watch/pipeline.h"
 
 #include <math.h>
@@ -37,100 +35,32 @@ static bool pages_time(const struct watch *w, int64_t *t_ms, struct error *e)
 	return true;
 }
 
-/* Does this series count from 0 at its process's start? */
-static bool counts_from_start(const struct expo_series *s)
+/* The page goes into the fleet; `body` is it. Standard input can be read only once. */
+static bool page_read(struct watch *w, const char *path, int64_t t_ms, struct str *body, struct error *e)
 {
-	struct str name = labels_name(s->labels);
+	struct http_answer answer = { .failure = HTTP_OK, .status = 200, .start_ms = t_ms, .duration_s = NAN };
+	struct fleet *f = &w->data.fleet;
+	struct recording one;
 
-	switch (s->type) {
-	case METRIC_COUNTER: return !str_ends(name, STR("_created"));
-	case METRIC_HISTOGRAM: return !str_ends(name, STR("_created"));
-	case METRIC_SUMMARY: return str_ends(name, STR("_sum")) || str_ends(name, STR("_count"));
-	case METRIC_UNKNOWN: return str_ends(name, STR("_total")) || str_ends(name, STR("_bucket"));
-	default: return false;
-	}
-}
-
-/* The page as it was when its process began: every counter 0, and no level but those that never change. */
-static void page_at_start(const struct expo_page *page, struct buf *out)
-{
-	struct expo_writer writer = { .out = out, .format = EXPO_TEXT };
-	struct str family = STR_EMPTY;
-
-	for (size_t i = 0; i < page->sample_count; i++) {
-		const struct expo_series *s = page->samples[i].series;
-		bool constant = s->type == METRIC_INFO || str_is(labels_name(s->labels), "process_start_time_seconds");
-
-		if (!constant && !counts_from_start(s))
-			continue;
-		if (!str_eq(s->family, family))
-			expo_write_family(&writer, s->family, s->type, STR_EMPTY, STR_EMPTY);
-		family = s->family;
-		expo_write_sample(&writer, s->labels, constant ? page->samples[i].value : 0, EXPO_NO_TIME);
-	}
-}
-
-static double start_of(const struct expo_page *page)
-{
-	double start = NAN;
-
-	for (size_t i = 0; i < page->sample_count; i++) {
-		const struct expo_series *s = page->samples[i].series;
-
-		if (!str_is(labels_name(s->labels), "process_start_time_seconds") && !str_ends(labels_name(s->labels), STR("_created")))
-			continue;
-		/* The oldest of the dates of birth. */
-		if (page->samples[i].value > 0 && !(start <= page->samples[i].value))
-			start = page->samples[i].value;
-	}
-	return start;
-}
-
-/* Second fleet: the page at its process's start, and the page. */
-static void lifetime_add(struct watch *w, const struct target *seen, struct str body, int64_t t_ms)
-{
-	struct expo_reader *reader = expo_reader_new();
-	const struct expo_page *page = expo_read(reader, seen->name, body, expo_format_of(STR_EMPTY, body));
-	double start_s = start_of(page);
-	int64_t start_ms = start_s * 1000 < (double)t_ms ? (int64_t)(start_s * 1000) : 0;
-	struct target *t = fleet_target(&w->lifetime.fleet, seen->name, STR_EMPTY, STR_EMPTY);
-	struct buf at_start;
-
-	w->start_known &= start_ms > 0;
-	/* Without a date of birth the time between is a stand-in: shares, means and quantiles do not depend on it. */
-	start_ms = start_ms > 0 ? start_ms : t_ms - 3600000;
-	buf_init(&at_start, PAGE_MAX);
-	page_at_start(page, &at_start);
-	struct http_answer answer = { .status = 200, .start_ms = start_ms, .duration_s = NAN, .body = buf_str(&at_start) };
-
-	if (at_start.len) {
-		fleet_ingest(&w->lifetime.fleet, t, start_ms, STR_EMPTY, &answer);
-		answer.body = body;
-		answer.start_ms = t_ms;
-		fleet_ingest(&w->lifetime.fleet, t, t_ms, STR_EMPTY, &answer);
-	}
-	if (start_ms < w->lifetime_span.window.from_ms)
-		w->lifetime_span.window.from_ms = w->lifetime_span.window.history_ms = start_ms;
-	buf_fini(&at_start);
-	expo_reader_free(reader);
+	if (!file_read(&w->arena, path, PAGE_MAX, body, e))
+		return false;
+	if (strcmp(path, "-") != 0)
+		return recording_read_page(f, &w->arena, path, t_ms, &one, e);
+	answer.body = *body;
+	fleet_ingest(f, fleet_target(f, STR("stdin"), STR_EMPTY, STR_EMPTY), t_ms, STR_EMPTY, &answer);
+	return true;
 }
 
 static bool page_gather(struct watch *w, const char *path, int64_t t_ms, struct error *e)
 {
-	struct fleet *f = &w->data.fleet;
-	struct recording one;
 	struct str body;
 
-	if (!recording_read_page(f, &w->arena, path, t_ms, &one, e))
+	if (!page_read(w, path, t_ms, &body, e))
 		return false;
-	const struct target *t = f->targets.items[f->targets.count - 1];
+	const struct target *t = w->data.fleet.targets.items[w->data.fleet.targets.count - 1];
 
-	/* Standard input can be read only once: it has no second look. */
-	if (strcmp(path, "-") == 0 || !scrape_answered(&t->scrapes.items[t->scrapes.count - 1]))
-		return true;
-	if (!file_read(&w->arena, path, PAGE_MAX, &body, e))
-		return false;
-	lifetime_add(w, t, body, t_ms);
+	if (scrape_answered(&t->scrapes.items[t->scrapes.count - 1]))
+		lifetime_add(w, t, body, t_ms);
 	return true;
 }
 

@@ -22,6 +22,11 @@ struct fetch {
 	struct map targets; /* "job\ninstance" → struct target */
 };
 
+struct times {
+	int64_t *items;
+	size_t count, cap;
+};
+
 static bool times_resolve(struct fetch *f)
 {
 	const struct watch_options *o = &f->w->options;
@@ -37,8 +42,8 @@ static bool times_resolve(struct fetch *f)
 		return false;
 	if (o->against && !window_parse(&f->frame, "against", o->against, &f->reference_from_ms, &f->reference_to_ms, f->e))
 		return false;
-	if (f->from_ms >= f->to_ms)
-		return error_set(f->e, EXIT_USAGE, "the window has no length: it would hold one scrape at most");
+	if (f->from_ms > f->to_ms)
+		return error_set(f->e, EXIT_USAGE, "the window ends before it begins");
 	f->oldest_ms = f->from_ms - MARGIN_MS;
 	if (f->reference_from_ms && f->reference_from_ms - MARGIN_MS < f->oldest_ms)
 		f->oldest_ms = f->reference_from_ms - MARGIN_MS;
@@ -90,6 +95,19 @@ static struct str alternation(struct arena *arena, const struct str *values, siz
 	return kept;
 }
 
+/* Values of a label in the time fetched; where there are none, of all time: samples that came out of order are found by queries, but not by
+ * this. */
+static bool values_find(
+	struct fetch *f, struct str label, const struct matcher *matchers, size_t matcher_count, struct str **values, size_t *count)
+{
+	const struct backend_ops *ops = f->b->ops;
+	struct arena *arena = &f->w->arena;
+
+	if (!ops->label_values(f->b, arena, label, matchers, matcher_count, f->oldest_ms, f->to_ms, values, count, f->e))
+		return false;
+	return *count || ops->label_values(f->b, arena, label, matchers, matcher_count, 0, f->w->options.now_ms, values, count, f->e);
+}
+
 /* The jobs that show an engine's families; none where series have no job, or where there is no engine. */
 static bool jobs_find(struct fetch *f)
 {
@@ -100,7 +118,7 @@ static bool jobs_find(struct fetch *f)
 	buf_init(&names, NAMES_MAX);
 	engine_names(&f->w->catalog, &names);
 	const struct matcher matcher = { LABEL_NAME, buf_str(&names), MATCH_RE, NULL };
-	bool ok = f->b->ops->label_values(f->b, &f->w->arena, STR("job"), &matcher, 1, f->oldest_ms, f->to_ms, &jobs, &count, f->e);
+	bool ok = values_find(f, STR("job"), &matcher, 1, &jobs, &count);
 
 	if (ok && count) {
 		f->job = (struct matcher){ STR("job"), alternation(&f->w->arena, jobs, count), MATCH_RE, NULL };
@@ -144,7 +162,7 @@ static bool names_find(struct fetch *f, struct str *names)
 	struct str *there;
 	size_t count, kept = 0;
 
-	if (!f->b->ops->label_values(f->b, &f->w->arena, LABEL_NAME, &f->job, f->job_count, f->oldest_ms, f->to_ms, &there, &count, f->e))
+	if (!values_find(f, LABEL_NAME, &f->job, f->job_count, &there, &count))
 		return false;
 	map_init(&known);
 	known_names(f, &known);
@@ -267,27 +285,56 @@ static bool up_fetch(struct fetch *f)
 	return true;
 }
 
-/* A target without `up` (pushed, or behind a filter) was scraped whenever its longest series has a sample. */
+/* Adds a time to a rising list, once. Nearly all are there already. */
+static void time_add(struct times *times, int64_t t_ms)
+{
+	size_t low = 0, high = times->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (times->items[middle] < t_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < times->count && times->items[low] == t_ms)
+		return;
+	VEC_PUSH(times, t_ms);
+	memmove(times->items + low + 1, times->items + low, (times->count - 1 - low) * sizeof *times->items);
+	times->items[low] = t_ms;
+}
+
+/* A target without `up` (pushed, or behind a filter) was scraped whenever any of its series has a sample: none needs to live all the time.
+ */
 static void records_of_series(struct fetch *f, const struct series_view *series, size_t count)
 {
-	struct map longest;
+	struct map without_up;
 
-	map_init(&longest);
+	map_init(&without_up);
 	for (size_t i = 0; i < count; i++) {
 		struct str key = target_key(f, series[i].labels);
-		const struct series_view *before = map_get(&longest, key);
 
-		if (!map_has(&f->targets, key) && (!before || before->count < series[i].count))
-			map_set(&longest, key, (void *)&series[i]);
-	}
-	MAP_EACH (&longest, entry) {
-		const struct series_view *view = entry->value;
-		struct target *t = target_of(f, view->labels, false);
+		if (!map_has(&f->targets, key))
+			target_of(f, series[i].labels, false);
+		else if (!map_has(&without_up, key))
+			continue;
+		struct map_entry *entry = map_put(&without_up, key, NULL);
 
-		for (size_t k = 0; k < view->count; k++)
-			record_add(t, view->t[k], true);
+		if (!entry->value)
+			entry->value = NEW(struct times);
+		for (size_t k = 0; k < series[i].count; k++)
+			time_add(entry->value, series[i].t[k]);
 	}
-	map_fini(&longest);
+	MAP_EACH (&without_up, entry) {
+		struct times *times = entry->value;
+
+		for (size_t k = 0; k < times->count; k++)
+			record_add(map_get(&f->targets, entry->key), times->items[k], true);
+		VEC_FREE(times);
+		mem_free(times);
+	}
+	map_fini(&without_up);
 }
 
 /* ---- samples ---- */
@@ -351,6 +398,8 @@ static struct window window_fit(const struct watch *w, int64_t from_ms, int64_t 
 			newest_ms = *moment;
 	if (newest_ms > from_ms && to_ms - newest_ms <= slack_ms)
 		to_ms = newest_ms;
+	if (from_ms == to_ms)
+		return (struct window){ from_ms, to_ms, first_ms < from_ms ? first_ms : from_ms };
 	if (first_ms > from_ms && first_ms < to_ms)
 		from_ms = first_ms;
 	return (struct window){ from_ms, to_ms, first_ms < from_ms ? first_ms : from_ms };

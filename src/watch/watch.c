@@ -163,5 +163,7 @@ bool watch_report(struct watch *w, struct error *e)
 	w->report = report_of(w, &w->data, &w->span, compared ? &w->reference.window : NULL, e);
 	if (w->report && w->lifetime.has_fleet)
 		w->lifetime_report = report_of(w, &w->lifetime, &w->lifetime_span, NULL, e);
+	if (w->lifetime_report)
+		lifetime_judge(w);
 	return w->report && (!w->lifetime.has_fleet || w->lifetime_report);
 }
