@@ -62,6 +62,18 @@ static bool is_bound(struct evaluation *ev, const struct scope *s, const struct 
 	return is_bound(ev, s, x->left, depth + 1) && is_bound(ev, s, x->right, depth + 1);
 }
 
+/* k of n is a share with an interval: 59 of 60 decides less than 5900 of 6000. */
+static void add_share_interval(struct evaluation *ev, const struct scope *s, const struct expression *x, struct reading *r)
+{
+	if (x->kind != EXPRESSION_DIVIDE || r->kind != READING_VALUE || r->has_interval || !(r->low >= 0 && r->low <= 1))
+		return;
+	struct reading n = evaluate_expression(ev, s, x->right);
+	if (n.kind != READING_VALUE || !(n.low > 0))
+		return;
+	wilson_interval(r->low * n.low, n.low, &r->interval_low, &r->interval_high);
+	r->has_interval = true;
+}
+
 /* The first definition that is bound and whose guard does not fail; with the last one's reason when none is. */
 static struct reading evaluate_signal(struct evaluation *ev, const struct scope *s, const struct signal_spec *signal)
 {
@@ -78,6 +90,8 @@ static struct reading evaluate_signal(struct evaluation *ev, const struct scope 
 			continue;
 		}
 		r = evaluate_expression(ev, s, d->expression);
+		if (signal->is_fraction && signal->kind == SIGNAL_RATIO)
+			add_share_interval(ev, s, d->expression, &r);
 		tried = true;
 		if (d->note.len)
 			r.note = d->note;

@@ -104,10 +104,8 @@ static void find_incidents(
 	}
 	r->moments_evaluated = count;
 	walk_moments(t, in, in->evidence, moments, count);
-	struct window last = { .from_ms = count > 1 ? moments[count - 2] : 0, .to_ms = count ? moments[count - 1] : 0 };
-	if (count < 2 || !same_window(&last, &rq->shown) || rq->reference)
-		incidents_add_window(in, shown);
-	struct window whole = { .from_ms = count ? moments[0] : 0, .to_ms = last.to_ms, .history_ms = in->evidence->from_ms };
+	incidents_add_window(in, shown);
+	struct window whole = { .from_ms = count ? moments[0] : 0, .to_ms = count ? moments[count - 1] : 0, .history_ms = in->evidence->from_ms };
 	if (count > 2 && !same_window(&whole, &rq->shown))
 		add_window(in, in->evidence, whole, NULL);
 	if (!rq->reference)

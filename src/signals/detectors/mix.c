@@ -77,12 +77,15 @@ static size_t highest(const struct reading_cell *cells, size_t from, size_t to)
 	return best;
 }
 
-/* The lowest cell strictly between two peaks. */
+/* The lowest cell strictly between two peaks; empty cells are not listed. INFINITY: the peaks are neighbours. */
 static double valley(const struct reading_cell *cells, size_t a, size_t b)
 {
 	double low = INFINITY;
 	for (size_t i = a + 1; i < b; i++)
 		low = fmin(low, cells[i].count);
+	for (size_t i = a; i < b; i++)
+		if (cells[i + 1].low > cells[i].high)
+			low = 0;
 	return low;
 }
 
@@ -94,11 +97,11 @@ static bool find_humps(const struct reading *r, size_t *a, size_t *b)
 		n += r->cells[i].count;
 	if (n < MIX_EVENTS)
 		return false;
-	for (size_t split = 1; split + 1 < r->cell_count; split++) {
+	for (size_t split = 1; split < r->cell_count; split++) {
 		*a = highest(r->cells, 0, split);
 		*b = highest(r->cells, split, r->cell_count);
 		double lower = fmin(r->cells[*a].count, r->cells[*b].count);
-		if (lower >= 0.15 * n && *b > *a + 1 && r->cells[*b].low >= 4 * r->cells[*a].high && valley(r->cells, *a, *b) < lower / 3)
+		if (lower >= 0.15 * n && r->cells[*b].low >= 4 * r->cells[*a].high && valley(r->cells, *a, *b) < lower / 3)
 			return true;
 	}
 	return false;
