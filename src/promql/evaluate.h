@@ -69,6 +69,8 @@ bool evaluation_in_time(struct evaluation *ev);
 double scalar_at(const struct frame *scalar, size_t step);
 
 /* ---- frame.c ---- */
+/* How many values may be made in one query. */
+size_t evaluation_room(const struct evaluation *ev);
 /* All absent; NULL with an error when the query asks for too much. */
 double *values_new(struct evaluation *ev, size_t steps);
 bool frame_init_scalar(struct evaluation *ev, struct frame *f, size_t steps);

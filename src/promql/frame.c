@@ -2,11 +2,16 @@
 
 /* ---- room ---- */
 
+/* Absent values take room too, and the arena gives none back before the query is done. */
+size_t evaluation_room(const struct evaluation *ev)
+{
+	return ev->options->max_samples * 4 + (1 << 20);
+}
+
 double *values_new(struct evaluation *ev, size_t steps)
 {
-	size_t limit = ev->options->max_samples * 8 + (1 << 20);
 	ev->cells += steps;
-	if (ev->cells > limit || ev->cells < steps) {
+	if (ev->cells > evaluation_room(ev) || ev->cells < steps) {
 		error_set(ev->error, EXIT_BAD_INPUT, "query processing would load too many samples into memory in query execution");
 		return NULL;
 	}

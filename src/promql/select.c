@@ -188,7 +188,7 @@ static bool select_computed(struct evaluation *ev, const struct promql_node *n, 
 	out->end_ms = moved.fixed_ms;
 	out->offset_ms = moved.offset_ms;
 	struct grid g = subquery_grid(moved_time(&moved, grid, 0), moved_time(&moved, grid, grid->steps - 1), out->range_ms, step_ms);
-	if (g.steps > ev->options->max_samples * 8 + (1 << 20))
+	if (g.steps > ev->options->max_samples)
 		return evaluation_fail(ev, n, "query processing would load too many samples into memory in query execution");
 	if (!evaluate(ev, n->subquery.expression, &g, &inner))
 		return false;

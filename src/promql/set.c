@@ -55,7 +55,7 @@ bool evaluate_set(struct evaluation *ev, const struct promql_node *n, const stru
 	struct groups g;
 	groups_init(&g, ev, m->labels, m->label_count, m->is_on, true);
 	size_t *left_signatures = signatures_of(ev, &g, left), *right_signatures = signatures_of(ev, &g, right);
-	if (g.count && grid->steps > (ev->options->max_samples * 8 + (1 << 20)) / g.count)
+	if (g.count && grid->steps > evaluation_room(ev) / g.count)
 		return evaluation_fail(ev, n, "query processing would load too many samples into memory in query execution");
 	struct presence p = { ARENA_ARRAY(ev->arena, bool, g.count * grid->steps + 1), grid->steps };
 	if (n->binary.op == TOKEN_OR) {
