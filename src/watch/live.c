@@ -111,15 +111,6 @@ static void probe_turns(struct watch *w, struct turns *turns)
 
 /* ---- a Prometheus instead of an engine ---- */
 
-static bool is_engine_family(const struct catalog *c, struct str name)
-{
-	VEC_EACH (&c->engines, engine)
-		for (size_t i = 0; i < (*engine)->prefix_count; i++)
-			if (str_starts(name, (*engine)->prefixes[i]))
-				return true;
-	return false;
-}
-
 static bool shows_engine(struct watch *w)
 {
 	size_t count;
@@ -127,7 +118,7 @@ static bool shows_engine(struct watch *w)
 	bool shows = false;
 
 	for (size_t i = 0; i < count && !shows; i++)
-		shows = is_engine_family(&w->catalog, names[i]);
+		shows = is_engine_name(&w->catalog, names[i]);
 	return shows;
 }
 

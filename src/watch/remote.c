@@ -67,6 +67,16 @@ static bool tells_engines(const struct engine_spec *engine)
 	return !engine->exporter || str_is(engine->id, "dcgm");
 }
 
+bool is_engine_name(const struct catalog *c, struct str name)
+{
+	VEC_EACH (&c->engines, engine) {
+		for (size_t i = 0; tells_engines(*engine) && i < (*engine)->prefix_count; i++)
+			if (str_starts(name, (*engine)->prefixes[i]))
+				return true;
+	}
+	return false;
+}
+
 /* "vllm:.+|sglang:.+|..." */
 static void engine_names(const struct catalog *c, struct buf *out)
 {
@@ -146,13 +156,7 @@ static void known_names(struct fetch *f, struct map *known)
 /* Exposed by an engine, but not in the catalogue: coverage tells. */
 static bool is_unknown_of_engine(const struct catalog *c, struct str name)
 {
-	if (str_ends(name, STR("_created")) || str_ends(name, STR("_bucket")))
-		return false;
-	VEC_EACH (&c->engines, engine)
-		for (size_t i = 0; tells_engines(*engine) && i < (*engine)->prefix_count; i++)
-			if (str_starts(name, (*engine)->prefixes[i]))
-				return true;
-	return false;
+	return !str_ends(name, STR("_created")) && !str_ends(name, STR("_bucket")) && is_engine_name(c, name);
 }
 
 /* Names that are there and of use, as one alternation; empty when there are none. */
