@@ -198,18 +198,10 @@ static bool evaluate_matrix(struct evaluation *ev, const struct promql_node *n, 
 	struct range_source source;
 	if (!select_range(ev, n, grid, &source))
 		return false;
-	struct column *columns = arena_alloc(ev->arena, (source.count + 1) * sizeof *columns);
-	for (size_t i = 0; i < source.count; i++) {
-		columns[i] = (struct column){ source.series[i].labels, source.nameless[i], NULL };
+	for (size_t i = 0; i < source.count; i++)
 		if (!evaluation_hold(ev, source.series[i].count))
 			return false;
-	}
-	ev->delayed = false;
-	for (size_t i = 0; i < source.count; i++)
-		source.series[i].labels = column_labels(ev, &columns[i]);
-	value->type = PROMQL_MATRIX;
-	value->series = source.series;
-	value->count = source.count;
+	result_samples(ev, &source, value);
 	return true;
 }
 

@@ -186,6 +186,7 @@ void annotations_result(struct evaluation *ev, struct promql_value *value);
 
 /* ---- result.c ---- */
 bool result_instant(struct evaluation *ev, const struct promql_node *n, struct frame *f, struct promql_value *value);
+void result_samples(struct evaluation *ev, const struct range_source *source, struct promql_value *value);
 bool result_range(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *f, struct promql_value *value);
 
 #endif

@@ -35,6 +35,20 @@ static int compare_series(const void *a, const void *b)
 	return labels_cmp(((const struct series_view *)a)->labels, ((const struct series_view *)b)->labels);
 }
 
+void result_samples(struct evaluation *ev, const struct range_source *source, struct promql_value *value)
+{
+	ev->delayed = false;
+	value->type = PROMQL_MATRIX;
+	value->series = source->series;
+	value->count = source->count;
+	for (size_t i = 0; i < source->count; i++) {
+		struct column c = { source->series[i].labels, source->nameless[i], NULL };
+		value->series[i].labels = column_labels(ev, &c);
+	}
+	if (value->count)
+		qsort(value->series, value->count, sizeof *value->series, compare_series);
+}
+
 static struct series_view column_result(struct evaluation *ev, struct column *c, const struct grid *grid, const int64_t *times)
 {
 	const struct labels *labels = column_labels(ev, c);
@@ -68,6 +82,7 @@ bool result_range(struct evaluation *ev, const struct promql_node *n, const stru
 		if (s.count)
 			value->series[value->count++] = s;
 	}
-	qsort(value->series, value->count, sizeof *value->series, compare_series);
+	if (value->count)
+		qsort(value->series, value->count, sizeof *value->series, compare_series);
 	return true;
 }
