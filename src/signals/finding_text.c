@@ -32,6 +32,8 @@ static void print_reading(struct evaluation *ev, const struct scope *s, struct s
 	const struct reading *r = evaluation_reading(ev, s, signal);
 	if (r->kind == READING_TEXT)
 		buf_add(out, r->text);
+	else if (!reading_known(r)) /* the reason stands with the evidence */
+		buf_add_cstr(out, "unknown");
 	else
 		reading_print(r, bare ? STR_EMPTY : signal->unit, out);
 }

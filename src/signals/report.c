@@ -12,7 +12,7 @@ const char *scope_kind_name(enum scope_kind k)
 
 /* ---- moments ---- */
 
-/* At most `max` of the moments, evenly chosen, the last one always among them. Returns how many. */
+/* At most `max_moments` of the moments, evenly chosen, the first and the last always among them. Returns how many. */
 static size_t choose_moments(struct arena *arena, const struct report_request *rq, int64_t **chosen)
 {
 	size_t in_span = 0, count = 0;
@@ -21,7 +21,7 @@ static size_t choose_moments(struct arena *arena, const struct report_request *r
 	size_t wanted = rq->max_moments && in_span > rq->max_moments ? rq->max_moments : in_span;
 	*chosen = ARENA_ARRAY(arena, int64_t, wanted + 1);
 	for (size_t i = 0; i < wanted; i++) {
-		int64_t t = rq->moments[(i + 1) * in_span / wanted - 1];
+		int64_t t = rq->moments[wanted > 1 ? i * (in_span - 1) / (wanted - 1) : in_span - 1];
 		if (!count || (*chosen)[count - 1] != t)
 			(*chosen)[count++] = t;
 	}
@@ -105,7 +105,9 @@ static void find_incidents(
 	r->moments_evaluated = count;
 	walk_moments(t, in, in->evidence, moments, count);
 	incidents_add_window(in, shown);
-	struct window whole = { .from_ms = count ? moments[0] : 0, .to_ms = count ? moments[count - 1] : 0, .history_ms = in->evidence->from_ms };
+	struct window whole = {
+		.from_ms = count ? moments[0] : 0, .to_ms = count ? moments[count - 1] : 0, .history_ms = in->evidence->from_ms
+	};
 	if (count > 2 && !same_window(&whole, &rq->shown))
 		add_window(in, in->evidence, whole, NULL);
 	if (!rq->reference)

@@ -1,5 +1,5 @@
-/* scenes: small fleets in memory. A page is written in short words, one metric a line ("running 3", "tokens 100"), so that a scene fits on a
- * screen; what is no known word is copied as it stands. */
+/* scenes: small fleets in memory. A page is written in short words, one metric a line ("running 3", "tokens 100"), so that a scene fits on
+ * a screen; what is no known word is copied as it stands. */
 #ifndef GOODPUT_TESTS_SCENES_H
 #define GOODPUT_TESTS_SCENES_H
 
@@ -83,7 +83,8 @@ static inline void stage_histogram(struct buf *out, const char *family, const ch
 				STR_ARG(str_head(part, (size_t)colon)), STR_ARG(count));
 		} else if (part.len && part.ptr[0] == '=') {
 			if (!infinite)
-				buf_printf(out, "%s_bucket{engine=\"%s\",model_name=\"m\",le=\"+Inf\"} " STR_FMT "\n", family, engine, STR_ARG(count));
+				buf_printf(out, "%s_bucket{engine=\"%s\",model_name=\"m\",le=\"+Inf\"} " STR_FMT "\n", family, engine,
+					STR_ARG(count));
 			buf_printf(out, "%s_sum{engine=\"%s\",model_name=\"m\"} " STR_FMT "\n", family, engine, STR_ARG(str_skip(part, 1)));
 			buf_printf(out, "%s_count{engine=\"%s\",model_name=\"m\"} " STR_FMT "\n", family, engine, STR_ARG(count));
 		}
@@ -145,7 +146,9 @@ static inline void stage_page(struct stage *s, const char *target, int64_t t_s, 
 	while (page && str_split(&rest, '\n', &line))
 		if (line.len)
 			stage_line(&body, line);
-	struct http_answer answer = { .status = 200, .body = buf_str(&body), .duration_s = 0.01, .content_type = STR("text/plain; version=0.0.4") };
+	struct http_answer answer = {
+		.status = 200, .body = buf_str(&body), .duration_s = 0.01, .content_type = STR("text/plain; version=0.0.4")
+	};
 	if (!page)
 		answer = (struct http_answer){ .failure = HTTP_TIMEOUT, .duration_s = 10 };
 	fleet_ingest(&s->fleet, t, t_s * 1000, STR_EMPTY, &answer);
@@ -161,7 +164,9 @@ static inline struct report *stage_report(struct stage *s, const struct window *
 	if (!evidence_build(&s->evidence, &s->arena, &s->catalog, &s->fleet, s->backend, first, last, &e))
 		fail_msg("evidence: %s", e.message);
 	s->has_evidence = true;
-	struct report_request rq = { .moments = s->moments, .moment_count = s->moment_count, .max_moments = 64, .now_ms = last, .reference = reference };
+	struct report_request rq = {
+		.moments = s->moments, .moment_count = s->moment_count, .max_moments = 64, .now_ms = last, .reference = reference
+	};
 	rq.shown = (struct window){ .from_ms = first, .to_ms = last, .history_ms = first };
 	return report_new(&s->arena, &s->evidence, &rq);
 }
