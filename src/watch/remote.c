@@ -251,6 +251,14 @@ static void record_add(struct target *t, int64_t t_ms, bool up)
 	VEC_PUSH(&t->scrapes, record);
 }
 
+/* A page without samples is up to a Prometheus, but it is no answer. */
+static void samples_tell(struct scrape_record *record, double samples)
+{
+	record->samples = samples > 0 ? (size_t)samples : 0;
+	if (record->outcome == SCRAPE_OK && samples == 0)
+		record->outcome = SCRAPE_EMPTY;
+}
+
 static void records_of_up(struct fetch *f, const struct series_view *series, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -273,7 +281,7 @@ static void records_of_up(struct fetch *f, const struct series_view *series, siz
 			if (record && str_is(name, "scrape_duration_seconds"))
 				record->duration_s = series[i].v[k];
 			else if (record && str_is(name, "scrape_samples_scraped"))
-				record->samples = (size_t)series[i].v[k];
+				samples_tell(record, series[i].v[k]);
 		}
 	}
 }

@@ -101,7 +101,7 @@ class Replay:
                 when = self.moments[self.moment]
                 return next((page for name, page in pages if name == when), None), when
             i = self.next[target]
-            self.next[target] = min(i + 1, len(pages))
+            self.next[target] = min(i + 1, len(pages) + 1)
             return (pages[i][1], None) if i < len(pages) else (None, None)
 
     def over(self, target, when):
@@ -112,10 +112,10 @@ class Replay:
         return page.body if self.live else stamp_page(page.body, page.content_type, page.time_s + self.shift_s)
 
     def done(self):
-        """Has every target given all its pages (live: those of this moment)?"""
+        """Has the scraper stored all pages (live: had all answers of this moment)? It has once it comes for one more."""
         with self.lock:
             if not self.live:
-                return all(self.next[t] == len(p) for t, p in self.pages.items())
+                return all(self.next[t] > len(p) for t, p in self.pages.items())
             when = self.moments[self.moment]
             return all((when, t) in self.seen for t, p in self.pages.items() if any(name == when for name, _ in p))
 
@@ -127,7 +127,7 @@ class Replay:
     def state(self):
         with self.lock:
             return {"live": self.live, "moment": self.moments[self.moment] if self.live else None,
-                "taken": {t: f"{self.next[t]}/{len(p)}" for t, p in self.pages.items()}}
+                "taken": {t: f"{min(self.next[t], len(p))}/{len(p)}" for t, p in self.pages.items()}}
 
 
 class Handler(BaseHTTPRequestHandler):
