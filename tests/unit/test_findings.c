@@ -156,6 +156,40 @@ static const struct scene scenes[] = {
 	/* outcome */
 	{ "errors", { A(0, "stop 0\nerror 0"), A(60, "stop 900\nerror 100") }, "completion-low error-rate-high", "" },
 	{ "one error of thirty decides nothing", { A(0, "stop 0\nerror 0"), A(60, "stop 29\nerror 1") }, "", "completion-low error-rate-high" },
+	/* red lines that no other scene meets */
+	{ "a full batch, a growing queue", { A(0, "running 50\nwaiting 10\nkv 0.5\ntokens 0\nstop 0"), A(60, "running 50\nwaiting 60\nkv 0.5\ntokens 900\nstop 50") },
+		"waiting-up-running-flat efficiency-low queue-backlog", "kv-pressure kv-thrash" },
+	{ "a batch that fills", { A(0, "running 0\nwaiting 0\nkv 0.1\ntokens 0\nstop 0"), A(60, "running 50\nwaiting 0\nkv 0.5\ntokens 900\nstop 5") }, "",
+		"waiting-up-running-flat efficiency-low queue-backlog" },
+	{ "prefills interrupt", { A(0, "running 9\nkv 0.3\ntokens 0\nprompts 0\nitl 0.025:0 0.2:0 0.5:0 =0"),
+		A(60, "running 9\nkv 0.3\ntokens 1000\nprompts 90000\nitl 0.025:900 0.2:900 0.5:1000 =50") }, "prefill-interference tpot-high", "decode-pressure gc-pauses" },
+	{ "decode pressure", { A(0, "running 9\nkv 0.95\ntokens 0\nprompts 0\ntpot 0.1:0 0.5:0 =0"), A(60, "running 9\nkv 0.95\ntokens 9000\nprompts 100\ntpot 0.1:50 0.5:100 =20") },
+		"decode-pressure tpot-high kv-pressure", "prefill-interference" },
+	{ "an erratic tail with a queue", { A(0, "e2e 1:0 50:0 100:0 =0\nqueue 1:0 50:0 100:0 =0"), A(60, "e2e 1:190 50:190 100:200 =900\nqueue 1:190 50:200 100:200 =300") },
+		"no-interleaving e2e-erratic", "" },
+	{ "a narrow tail", { A(0, "e2e 1:0 5:0 100:0 =0"), A(60, "e2e 1:100 5:200 100:200 =400") }, "", "no-interleaving e2e-erratic" },
+	{ "refused at the door", { A(0, "stop 0\nvllm:admission_rejections_total{reason=\"max_num_queued_reqs\",model_name=\"m\"} 0"),
+		A(60, "stop 9\nvllm:admission_rejections_total{reason=\"max_num_queued_reqs\",model_name=\"m\"} 7") }, "admission-refused", "" },
+	{ "NaN", { A(0, "vllm:corrupted_requests_total{engine=\"0\",model_name=\"m\"} 0"), A(60, "vllm:corrupted_requests_total{engine=\"0\",model_name=\"m\"} 1") },
+		"corrupted-output", "" },
+	{ "the CPU tier is full", { A(0, "vllm:kv_offload_allocation_failure_total{engine=\"0\",model_name=\"m\"} 0"),
+		A(60, "vllm:kv_offload_allocation_failure_total{engine=\"0\",model_name=\"m\"} 3") }, "kv-offload-failures", "" },
+	{ "5xx and 4xx", { A(0, "stop 0\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"2xx\"} 0\n"
+		"http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"} 0\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"5xx\"} 0"),
+		A(60, "stop 900\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"2xx\"} 900\n"
+		"http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"4xx\"} 60\nhttp_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"5xx\"} 40") },
+		"http-errors rejections-outside-engine", "completion-low" },
+	{ "health checks alone", { A(0, "stop 0\nhttp_requests_total{handler=\"/health\",method=\"GET\",status=\"5xx\"} 0"),
+		A(60, "stop 900\nhttp_requests_total{handler=\"/health\",method=\"GET\",status=\"5xx\"} 500") }, "", "http-errors rejections-outside-engine" },
+	{ "transfers eat the TTFT", { A(0, "stop 0\nttft 1:0 =0\nxfer 1:0 =0"), A(60, "stop 50\nttft 1:50 =20\nxfer 1:50 =15") }, "disaggregation-overhead", "" },
+	{ "the prompts got longer", { A(0, "plen 100:0 9000:0 =0"), A(15, "plen 100:90 9000:90 =4500"), A(30, "plen 100:180 9000:180 =9000"),
+		A(45, "plen 100:180 9000:270 =459000"), A(60, "plen 100:180 9000:360 =909000") }, "workload-shift", "" },
+	{ "TTFT up, TPOT flat", { A(0, "ttft 0.5:0 5:0 =0\ntpot 0.05:0 =0"), A(15, "ttft 0.5:90 5:90 =9\ntpot 0.05:90 =3"), A(30, "ttft 0.5:180 5:180 =18\ntpot 0.05:180 =6"),
+		A(45, "ttft 0.5:230 5:270 =70\ntpot 0.05:270 =9"), A(60, "ttft 0.5:280 5:360 =130\ntpot 0.05:360 =12") }, "ttft-up-tpot-flat", "workload-shift" },
+	{ "turns in front of uneven work", { A(0, "running 5\nstop 0"), B(0, "running 5\nstop 0"), { "pod-c", 0, "running 30\nstop 0" }, A(60, "running 5\nstop 50"),
+		B(60, "running 5\nstop 50"), { "pod-c", 60, "running 30\nstop 50" } }, "round-robin-signature", "dp-imbalance" },
+	{ "work dealt by load", { A(0, "running 5\nstop 0"), B(0, "running 5\nstop 0"), { "pod-c", 0, "running 6\nstop 0" }, A(60, "running 5\nstop 50"),
+		B(60, "running 5\nstop 50"), { "pod-c", 60, "running 6\nstop 50" } }, "", "round-robin-signature" },
 };
 
 static bool in_list(const char *list, const char *id)
