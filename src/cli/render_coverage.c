@@ -91,24 +91,20 @@ static const struct target_report *engine_leader(const struct report *r, size_t 
 /* Metrics of one coverage: "2 absent (a, b)". */
 static void coverage_list(const struct target_report *t, enum coverage which, bool all, struct buf *out)
 {
-	size_t count = 0, most = all ? SIZE_MAX : which == COVERAGE_ABSENT ? 3 : 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < t->coverage_count; i++)
 		count += t->coverage[i].coverage == which;
 	if (!count)
 		return;
 	buf_printf(out, "; %zu %s", count, coverage_name(which));
-	if (!most)
+	if (!all)
 		return;
-	for (size_t i = 0, named = 0; i < t->coverage_count && named <= most; i++) {
+	for (size_t i = 0, named = 0; i < t->coverage_count; i++) {
 		if (t->coverage[i].coverage != which)
 			continue;
-		if (named++ == most) {
-			buf_add_cstr(out, " ...");
-			break;
-		}
-		buf_printf(out, "%s" STR_FMT, named == 1 ? " (" : ", ", STR_ARG(t->coverage[i].metric->id));
-		if (all && t->coverage[i].why.len)
+		buf_printf(out, "%s" STR_FMT, named++ ? ", " : " (", STR_ARG(t->coverage[i].metric->id));
+		if (t->coverage[i].why.len)
 			buf_printf(out, ": " STR_FMT, STR_ARG(t->coverage[i].why));
 	}
 	buf_add_c(out, ')');

@@ -125,6 +125,10 @@ void where_phrase(const struct finding *f, size_t most, struct buf *out)
 		buf_add(out, f->scope ? f->scope->name : STR("fleet"));
 		return;
 	}
+	if (f->where_all > 8 && f->where_count == f->where_all && most < f->where_all) {
+		buf_printf(out, "all %zu", f->where_all);
+		return;
+	}
 	/* A pool's own name is no part of it. */
 	if (f->where_all > 1 && !(f->where_count == 1 && f->scope && str_eq(f->where[0], f->scope->name)))
 		buf_printf(out, "%zu of %zu: ", f->where_count, f->where_all);

@@ -9,15 +9,15 @@
 
 enum { HEAD_INDENT = 10, FIELD_INDENT = 12 };
 
-/* How much of a finding is shown. The short page has the worst one in full, the next two shorter, then sentences; --all has everything. */
+/* How much of a finding is shown. The short page has the worst one in full, the next one shorter, then sentences; --all has everything. */
 struct depth {
-	size_t evidence, counter, changed, actions; /* how many */
+	size_t names, evidence, counter, changed, actions; /* how many */
 	bool commands, meaning;
 };
-static const struct depth depth_all = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, true, true };
-static const struct depth depth_first = { 5, 2, 2, 1, true, false };
-static const struct depth depth_next = { 3, 1, 0, 1, false, false };
-enum { NEXT_FINDINGS = 3, BRIEF_FINDINGS = 8 };
+static const struct depth depth_all = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, true, true };
+static const struct depth depth_first = { 4, 5, 2, 2, 1, true, false };
+static const struct depth depth_next = { 2, 3, 1, 0, 1, false, false };
+enum { FULL_FINDINGS = 2, BRIEF_FINDINGS = 7 };
 
 static enum style severity_style(const char *severity)
 {
@@ -81,31 +81,47 @@ static void evidence_field(
 	buf_fini(&text);
 }
 
-static void finding_place(struct page *p, const struct watch *w, const struct finding *f, size_t most)
+/* "kv-thrash at 3 of 32: pod-a, pod-b ... · since 03:02:30Z (2m30s) · affects 2 requests/s" */
+static void place_phrase(const struct watch *w, const struct finding *f, size_t names, struct buf *out)
 {
-	struct buf text;
-	char age[64];
 	int64_t end = w->span.window.to_ms;
+	char age[64];
 
-	buf_init(&text, 65536);
-	buf_printf(&text, STR_FMT " at ", STR_ARG(f->spec->id));
-	where_phrase(f, most, &text);
+	buf_printf(out, STR_FMT " at ", STR_ARG(f->spec->id));
+	where_phrase(f, names, out);
 	if (f->onset_ms && f->onset_ms < end) {
 		duration_format((end - f->onset_ms + 500) / 1000 * 1000, age);
-		buf_add_cstr(&text, " · since ");
-		moment_phrase(f->onset_ms, end, &text);
-		buf_printf(&text, " (%s)", age);
+		buf_add_cstr(out, " · since ");
+		moment_phrase(f->onset_ms, end, out);
+		buf_printf(out, "%c(%s)", STICKY, age);
 	}
 	if (!f->now && f->last_ms) {
-		buf_add_cstr(&text, " · last seen ");
-		moment_phrase(f->last_ms, end, &text);
+		buf_add_cstr(out, " · last seen ");
+		moment_phrase(f->last_ms, end, out);
 	}
 	if (reading_known(&f->blast)) {
-		buf_add_cstr(&text, " · affects ");
-		reading_print(&f->blast, STR("requests/s"), &text);
+		struct buf blast;
+
+		buf_init(&blast, 4096);
+		reading_print(&f->blast, STR("requests/s"), &blast);
+		buf_printf(out, " · affects%c", STICKY);
+		add_sticky(out, buf_str(&blast));
+		buf_fini(&blast);
 	}
-	page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&text));
-	buf_fini(&text);
+}
+
+/* What is wrong and where. What the verdict has said already is not said again. */
+static void finding_head(struct page *p, const struct watch *w, const struct finding *f, size_t names)
+{
+	struct buf place;
+	bool said = str_search(w->report->verdict, f->title) >= 0;
+
+	buf_init(&place, 1 << 20);
+	place_phrase(w, f, names, &place);
+	severity_line(p, severity_name(f->severity), said ? buf_str(&place) : f->title);
+	if (!said)
+		page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&place));
+	buf_fini(&place);
 }
 
 static void finding_action(struct page *p, const struct action *a, bool command)
@@ -142,8 +158,7 @@ static void finding_hidden(struct page *p, const struct report *r, const struct 
 static void finding_full(struct page *p, const struct watch *w, const struct finding *f, const struct depth *depth)
 {
 	page_gap(p);
-	severity_line(p, severity_name(f->severity), f->title);
-	finding_place(p, w, f, depth == &depth_all ? SIZE_MAX : 4);
+	finding_head(p, w, f, depth->names);
 	if (f->detail.len)
 		page_field(p, "", STYLE_PLAIN, HEAD_INDENT, f->detail);
 	evidence_field(p, w->report, "  evidence", f->evidence, f->evidence_count, depth->evidence);
@@ -203,28 +218,32 @@ static void findings_infos(struct page *p, const struct report *r)
 	buf_fini(&text);
 }
 
-/* Those that are trouble, the worst first. */
+/* Those that are trouble, the worst first. That data are missing is one sentence: who is silent stands below, with advice. */
 static void findings_troubles(struct page *p, const struct watch *w)
 {
 	const struct report *r = w->report;
-	size_t shown = 0, left = 0;
+	size_t shown = 0, full = 0, left = 0;
 
 	for (size_t i = 0; i < r->finding_count; i++) {
 		const struct finding *f = &r->findings[i];
 
 		if (!finding_is_listed(f) || f->severity == SEVERITY_INFO)
 			continue;
-		if (shown < NEXT_FINDINGS)
-			finding_full(p, w, f, shown ? &depth_next : &depth_first);
-		else if (shown == NEXT_FINDINGS)
+		if (shown >= BRIEF_FINDINGS) {
+			left++;
+		} else if (!shown || (full < FULL_FINDINGS && !f->spec->about_data)) {
+			finding_full(p, w, f, full ? &depth_next : &depth_first);
+			full++;
 			page_gap(p);
-		if (shown >= NEXT_FINDINGS && shown < BRIEF_FINDINGS)
+		} else {
 			finding_brief(p, f);
-		left += shown >= BRIEF_FINDINGS;
+		}
 		shown++;
 	}
-	if (left)
-		page_print(p, STYLE_DIM, "%*s%zu more findings: --all", HEAD_INDENT, "", left), page_line(p);
+	if (left) {
+		page_print(p, STYLE_DIM, "%*s%zu more findings: --all", HEAD_INDENT, "", left);
+		page_line(p);
+	}
 }
 
 static void render_findings(struct page *p, const struct watch *w, bool all)
@@ -235,8 +254,8 @@ static void render_findings(struct page *p, const struct watch *w, bool all)
 		if (finding_is_listed(&r->findings[i]))
 			finding_full(p, w, &r->findings[i], &depth_all);
 	if (!all) {
-		findings_troubles(p, w);
 		page_gap(p);
+		findings_troubles(p, w);
 		findings_infos(p, r);
 	}
 	findings_undecided(p, r);

@@ -46,8 +46,11 @@ static void target_label(struct target *t, const struct yaml *labels)
 	labels_builder_init(b, t->labels);
 	YAML_EACH (labels, label)
 		labels_builder_set(b, label->key, label->text);
+	/* The builder borrows from the old set. */
+	struct labels *extended = labels_builder_build(b);
+
 	labels_unref(t->labels);
-	t->labels = labels_builder_build(b);
+	t->labels = extended;
 	mem_free(b);
 }
 
