@@ -28,7 +28,7 @@ static const struct option_spec signals_options[] = {
 static const struct option_table signals_tables[] = { { "What to show", signals_options, 0 },
 	SOURCE_TABLES(struct signals_arguments, source), GLOBAL_TABLE(struct signals_arguments), { 0 } };
 
-enum { LABEL_INDENT = 13 };
+enum { LABEL_INDENT = 15 };
 
 static void expression_text(const struct expression *x, struct buf *out)
 {
