@@ -14,3 +14,16 @@ const char *metric_type_name(enum metric_type type)
 	}
 	return "unknown";
 }
+
+size_t times_after(const int64_t *times, size_t count, int64_t t_ms)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (times[middle] <= t_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

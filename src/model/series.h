@@ -20,4 +20,7 @@ struct series_view {
 	size_t count;
 };
 
+/* Index of the first of `count` rising times that is after t; `count` when none is. */
+size_t times_after(const int64_t *times, size_t count, int64_t t_ms);
+
 #endif

@@ -218,15 +218,8 @@ bool frame_absent(struct evaluation *ev, const struct promql_node *call, const s
 
 static bool any_in_window(const struct series_view *s, int64_t start_ms, int64_t end_ms)
 {
-	size_t low = 0, high = s->count; /* first sample after start_ms */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->t[middle] <= start_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->count && s->t[low] <= end_ms;
+	size_t first = times_after(s->t, s->count, start_ms);
+	return first < s->count && s->t[first] <= end_ms;
 }
 
 bool frame_absent_over_time(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, struct frame *out)

@@ -303,7 +303,7 @@ struct reading histogram_quantile(const struct histogram *h, double q)
 		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
 	double finite = last_finite(h);
 	if (isnan(finite))
-		return with_context(reading_unknown(UNKNOWN_INVALID, STR("no finite bucket")), h);
+		return with_context(reading_unknown(UNKNOWN_ABSENT, STR("no finite bucket")), h);
 	double v = value_at_rank(h, q * n);
 	struct reading r = isinf(v) ? reading_bound(finite, INFINITY) : h->counts[0] == n ? reading_bound(0, h->bounds[0]) : reading_value(v);
 	quantile_interval(h, q, n, &r);

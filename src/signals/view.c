@@ -6,15 +6,7 @@
 /* Index of the newest sample at or before t; -1. */
 static ptrdiff_t newest(const struct series_view *v, int64_t t_ms)
 {
-	size_t low = 0, high = v->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (v->t[middle] <= t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (ptrdiff_t)low - 1;
+	return (ptrdiff_t)times_after(v->t, v->count, t_ms) - 1;
 }
 
 ptrdiff_t view_at(const struct series_view *v, int64_t t_ms, int64_t max_age_ms)

@@ -242,15 +242,7 @@ static size_t samples_seek(const int64_t *t, size_t count, int64_t t_ms, size_t 
 {
 	if (hint <= count && (hint == count || t[hint] >= t_ms) && (hint == 0 || t[hint - 1] < t_ms))
 		return hint;
-	size_t low = 0, high = count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t[middle] < t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return times_after(t, count, t_ms - 1);
 }
 
 struct series_view *store_select(const struct store *s, struct arena *arena, const struct matcher *matchers, size_t matcher_count,

@@ -300,16 +300,8 @@ static bool up_fetch(struct fetch *f)
 /* Adds a time to a rising list, once. Nearly all are there already. */
 static void time_add(struct times *times, int64_t t_ms)
 {
-	size_t low = 0, high = times->count;
+	size_t low = times_after(times->items, times->count, t_ms - 1);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (times->items[middle] < t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < times->count && times->items[low] == t_ms)
 		return;
 	VEC_PUSH(times, t_ms);

@@ -23,23 +23,10 @@ static bool in_window(const struct evaluation *ev, int64_t t_ms)
 	return t_ms > ev->window.from_ms && t_ms <= ev->window.to_ms;
 }
 
-static size_t first_after(const struct series_view *v, int64_t t_ms)
-{
-	size_t low = 0, high = v->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (v->t[middle] <= t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* How often a counter fell in the window. */
 static size_t count_falls(const struct evaluation *ev, const struct series_view *v)
 {
-	size_t falls = 0, i = first_after(v, ev->window.from_ms);
+	size_t falls = 0, i = times_after(v->t, v->count, ev->window.from_ms);
 	for (i = i ? i : 1; i < v->count && v->t[i] <= ev->window.to_ms; i++)
 		falls += v->v[i] < v->v[i - 1];
 	return falls;
@@ -208,7 +195,7 @@ static void judge_idle(struct evaluation *ev, struct scope *s)
 /* A counter that falls and is back at once was never reset: two processes show theirs in turn. */
 static bool jumps_to_and_fro(const struct evaluation *ev, const struct series_view *v)
 {
-	size_t jumps = 0, i = first_after(v, ev->window.from_ms);
+	size_t jumps = 0, i = times_after(v->t, v->count, ev->window.from_ms);
 	for (i = i ? i : 1; i + 1 < v->count && v->t[i + 1] <= ev->window.to_ms; i++)
 		jumps += v->v[i] < v->v[i - 1] && v->v[i + 1] >= v->v[i - 1] && v->v[i - 1] > 0;
 	return jumps >= 2;

@@ -75,8 +75,7 @@ static bool any_invalid(struct evaluation *ev, const struct scope *s, struct wor
 		if (!counts)
 			continue;
 		const struct reading *r = evaluation_reading(ev, s, *p);
-		if (!reading_known(r) && r->reason == UNKNOWN_INVALID &&
-			!str_is(r->why, "no finite bucket")) /* one bucket contradicts nothing */
+		if (!reading_known(r) && r->reason == UNKNOWN_INVALID)
 			wording_add(said, STR_FMT "%s" STR_FMT, STR_ARG((*p)->title), r->why.len ? ": " : "", STR_ARG(r->why));
 	}
 	return said->count > before;

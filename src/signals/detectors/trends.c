@@ -133,19 +133,6 @@ const struct trend *trend_of(struct evaluation *ev, size_t scheduler, enum trend
 
 /* ---- the line ---- */
 
-static size_t first_not_before(const struct trend *t, int64_t t_ms)
-{
-	size_t low = 0, high = t->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (t->t[middle] < t_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Student's t, two-sided 95 %. */
 static double critical_t(size_t freedom)
 {
@@ -158,7 +145,7 @@ static double critical_t(size_t freedom)
 
 struct fit trend_fit(const struct trend *t, int64_t from_ms, int64_t to_ms)
 {
-	size_t low = first_not_before(t, from_ms), high = first_not_before(t, to_ms + 1);
+	size_t low = times_after(t->t, t->count, from_ms - 1), high = times_after(t->t, t->count, to_ms);
 	struct fit f = { .count = high > low ? high - low : 0, .first = NAN, .last = NAN };
 	if (!f.count)
 		return f;
