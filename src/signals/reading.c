@@ -94,11 +94,12 @@ static struct reading multiply(double al, double ah, double bl, double bh)
 static struct reading divide(const struct reading *a, const struct reading *b)
 {
 	double al = a->low, ah = a->high, bl = b->low, bh = b->high;
-	/* A ratio of counts uses the events seen on both sides, and says so by over_reset and the number of targets. */
-	if (is_what_was_seen(a) && a->events == a->events)
-		ah = al;
-	if (is_what_was_seen(b) && b->events == b->events)
-		bh = bl;
+	/* A ratio of counts uses the events seen on both sides, and says so by over_reset and the number of targets. A count over anything else,
+	 * such as time, stays a bound. */
+	if (a->events == a->events && b->events == b->events) {
+		ah = is_what_was_seen(a) ? al : ah;
+		bh = is_what_was_seen(b) ? bl : bh;
+	}
 	if (bl == 0 && bh == 0)
 		return reading_unknown(UNKNOWN_NO_TRAFFIC, al == 0 && ah == 0 ? STR("0 of 0") : STR("nothing to divide by"));
 	if (bl < 0 && bh > 0)
@@ -130,6 +131,9 @@ struct reading reading_combine(char op, const struct reading *a, const struct re
 	}
 	keep_context(&r, a);
 	keep_context(&r, b);
+	/* A bound that rests on no events is no part of what was seen. */
+	if ((op == '+' || op == '-') && ((is_what_was_seen(a) && isnan(a->events)) || (is_what_was_seen(b) && isnan(b->events))))
+		r.events = NAN;
 	if (op == '/' && a->events == a->events)
 		r.events = b->events == b->events ? b->events : a->events;
 	return r;

@@ -72,6 +72,14 @@ static void test_ratio_over_reset(void **state)
 	assert_true(r.over_reset);
 	struct reading bound = reading_bound(90, INFINITY); /* a bound by itself stays one */
 	assert_reading(op('/', bound, reading_value(100)), READING_AT_LEAST, 0.9, INFINITY);
+	/* So does one over time, and one over what holds a bound that rests on no events: levels of a target that is gone. */
+	assert_reading(op('/', a, reading_value(60)), READING_AT_LEAST, 1.5, INFINITY);
+	struct reading growth = reading_bound(-6, INFINITY), arrived;
+	growth.targets_in = 2;
+	growth.targets_all = 3;
+	arrived = op('+', b, growth);
+	assert_true(isnan(arrived.events));
+	assert_reading(op('/', a, arrived), READING_AT_LEAST, 0, INFINITY);
 }
 
 static void test_compare(void **state)
