@@ -32,8 +32,8 @@ const struct option_spec fleet_options[] = {
 
 #define AT(field) offsetof(struct http_arguments, field)
 const struct option_spec http_options[] = {
-	{ "timeout", 0, OPTION_DURATION, AT(timeout_ms), .argument = "DURATION", .preset = "10s", .least = 1,
-		.help = "Give up on a request after this time." },
+	{ "timeout", 0, OPTION_DURATION, AT(timeout_ms), .argument = "DURATION", .least = 1,
+		.help = "Give up on a request after this time; else 10s for a scrape, 30s for a query." },
 	{ "bearer-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
 		.help = "Send the token in FILE as Authorization: Bearer." },
 	{ "ca-file", 0, OPTION_STRING, AT(ca_file), .argument = "FILE", .help = "Trust the certificates in FILE for https." },
@@ -119,6 +119,7 @@ bool source_to_options(const struct source_arguments *s, struct arena *arena, co
 		.bearer_token = o->scrape.bearer_token,
 		.ca_file = s->http.ca_file,
 		.insecure = s->http.insecure,
+		.timeout_ms = s->http.timeout_ms,
 		.budget_ms = s->prometheus.budget_ms };
 	return true;
 }

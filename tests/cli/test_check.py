@@ -182,6 +182,7 @@ class Live(Case):
         with pages.Server(answer) as server:
             d = self.document(server.address, "--window", "1s")
             self.assertEqual(d["targets"][0]["turns"], 2)
+            self.assertIn("processes-take-turns", [f["id"] for f in d["findings"]])
 
     def test_dead_port(self):
         for args in ((), ("--json",)):
@@ -257,6 +258,16 @@ class Live(Case):
                 out, err = run.communicate(timeout=5)
                 self.assertEqual((run.returncode, out), (130, b""), err)
                 self.assertIn(b"interrupted after 1 of 2 scrapes", err)
+
+    def test_interrupt_while_waiting_for_an_answer(self):
+        with pages.Server(pages.slow) as server:
+            run = subprocess.Popen([PROGRAM, "check", server.address], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(0.7)
+            started = time.monotonic()
+            run.send_signal(signal.SIGINT)
+            _, err = run.communicate(timeout=5)
+            self.assertEqual(run.returncode, 130, err)
+            self.assertLess(time.monotonic() - started, 1)
 
 
 class Output(Case):
