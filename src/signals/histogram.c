@@ -94,6 +94,30 @@ static void check_sum(struct arena *arena, struct histogram *h)
 			arena_printf(arena, "the sum %g lies outside what the buckets allow, %g to %g", h->sum, low, high));
 }
 
+/* Which parts fell or were restarted. A part that falls while _count goes on is no restart. */
+struct resets {
+	bool count, count_seen, bucket, sum;
+};
+
+static void resets_add(struct resets *r, enum series_part part, bool reset)
+{
+	r->count_seen |= part == PART_COUNT;
+	r->count |= part == PART_COUNT && reset;
+	r->bucket |= part == PART_BUCKET && reset;
+	r->sum |= part == PART_SUM && reset;
+}
+
+static void check_resets(struct histogram *h, const struct resets *r)
+{
+	if (!r->count_seen || r->count)
+		return;
+	if (r->bucket)
+		spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket fell while _count went on"));
+	if (r->sum)
+		spoil(&h->sum_reason, &h->sum_why, UNKNOWN_INVALID, STR("the sum fell while _count went on"));
+	h->over_reset = false;
+}
+
 bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, struct histogram *h)
 {
 	*h = (struct histogram){ .sum = NAN, .total = NAN, .elapsed_s = NAN, .layouts = 1 };
@@ -107,6 +131,7 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 	struct window_ends w = ends_with_falls(ev, target, list, &restarts);
 	struct bucket *buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *buckets);
 	size_t count = 0;
+	struct resets resets = { 0 };
 	VEC_EACH(&list->members, member) {
 		if (!is_first_duplicate(list, member))
 			continue;
@@ -123,6 +148,7 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 			continue;
 		}
 		h->over_reset |= i.reset;
+		resets_add(&resets, member->part, i.reset);
 		if (member->part == PART_BUCKET && isnan(member->le))
 			spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket without a number in le"));
 		else if (member->part == PART_BUCKET)
@@ -136,6 +162,7 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 	}
 	if (isnan(h->elapsed_s))
 		spoil(&h->reason, &h->why, UNKNOWN_OLD_END, STR_EMPTY);
+	check_resets(h, &resets);
 	make_cells(ev->arena, h, buckets, count, list->name->scale);
 	check_sum(ev->arena, h);
 	return true;
@@ -202,39 +229,64 @@ static void merge_histogram(struct arena *arena, struct histogram *into, struct 
 	into->elapsed_s = fmax(into->elapsed_s, from->elapsed_s);
 }
 
-bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, struct histogram *h)
+static bool is_sane(const struct histogram *h)
 {
-	bool bound = false, usable = false;
-	struct histogram first_bad = { 0 };
-	size_t last_target = SIZE_MAX;
-	uint32_t in = 0;
-	for (size_t i = 0; i < s->member_count; i++) {
-		struct histogram one;
-		if (!scheduler_histogram(ev, s->members[i], m, &one))
-			continue;
-		size_t target = ev->evidence->schedulers.items[s->members[i]].target;
-		if (one.reason != UNKNOWN_NONE) {
-			if (!bound)
-				first_bad = one;
-			bound = true;
+	bool finite = h->count > 0 && !isinf(h->bounds[0]); /* +Inf alone would leave no common bound */
+	return h->reason == UNKNOWN_NONE && h->bucket_reason != UNKNOWN_INVALID && h->sum_reason != UNKNOWN_INVALID && finite;
+}
+
+/* The histograms of the scope's schedulers that are merged: the sane ones, or when there is none all that can be read. */
+static bool is_merged(const struct histogram *h, bool any_sane)
+{
+	return any_sane ? is_sane(h) : h->reason == UNKNOWN_NONE;
+}
+
+/* Merges `ones` of the schedulers into `h`; the number of targets that are in it. */
+static uint32_t merge_all(struct evaluation *ev, struct histogram *ones, const size_t *targets, size_t count, struct histogram *h)
+{
+	bool any_sane = false;
+	size_t last = SIZE_MAX;
+	uint32_t in = 0, left_out = 0;
+	for (size_t i = 0; i < count; i++)
+		any_sane |= is_sane(&ones[i]);
+	*h = ones[0];
+	for (size_t i = 0; i < count; i++) {
+		if (!is_merged(&ones[i], any_sane)) {
+			left_out += ones[i].reason == UNKNOWN_NONE;
 			continue;
 		}
-		bound = true;
-		in += target != last_target;
-		last_target = target;
-		if (!usable)
-			*h = one;
+		if (!in)
+			*h = ones[i];
 		else
-			merge_histogram(ev->arena, h, &one);
-		usable = true;
+			merge_histogram(ev->arena, h, &ones[i]);
+		in += targets[i] != last;
+		last = targets[i];
 	}
-	if (!usable)
-		*h = first_bad;
+	h->left_out = left_out;
+	return in;
+}
+
+bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, struct histogram *h)
+{
+	struct histogram *ones = arena_alloc(ev->arena, (s->member_count + 1) * sizeof *ones);
+	size_t *targets = arena_alloc(ev->arena, (s->member_count + 1) * sizeof *targets), count = 0;
+	uint32_t all = 0;
+	for (size_t i = 0; i < s->member_count; i++) {
+		if (!scheduler_histogram(ev, s->members[i], m, &ones[count]))
+			continue;
+		targets[count] = ev->evidence->schedulers.items[s->members[i]].target;
+		bool another = !count || targets[count] != targets[count - 1];
+		all += another && !target_missing(ev, targets[count], m, ev->window.to_ms);
+		count++;
+	}
+	if (!count)
+		return false;
+	uint32_t in = merge_all(ev, ones, targets, count, h);
 	h->targets_in = in;
-	h->targets_all = in;
+	h->targets_all = in ? all : 0;
 	for (size_t i = 0; i < s->target_count; i++)
 		h->targets_all += target_missing(ev, s->targets[i], m, ev->window.to_ms);
-	return bound;
+	return true;
 }
 
 static struct reading with_context(struct reading r, const struct histogram *h)
@@ -245,6 +297,7 @@ static struct reading with_context(struct reading r, const struct histogram *h)
 	r.exposed = h->exposed;
 	r.note = h->note;
 	r.targets_in = h->targets_in;
+	r.left_out = h->left_out;
 	r.targets_all = h->targets_all;
 	return r;
 }

@@ -53,6 +53,7 @@ struct reading {
 	bool trust_unknown;      /* a gauge whose heartbeat was seen once or not at all */
 	bool over_reset;         /* a counter fell inside the window */
 	uint32_t targets_in, targets_all; /* of the scope: how many gave it; partial when fewer */
+	uint32_t left_out;            /* histograms that contradict themselves and are not in it */
 	struct str note;         /* caveat of the exposed name or definition */
 	struct str exposed;      /* the name read, for evidence: "vllm:kv_cache_usage_perc" */
 };

@@ -71,6 +71,7 @@ struct histogram {
 	struct str exposed, note;
 	uint32_t targets_in, targets_all;
 	uint32_t layouts;            /* different bucket layouts merged */
+	uint32_t left_out;           /* schedulers whose histogram contradicts itself, while others' do not */
 };
 /* Increase over the evaluation's window of one counter at one scheduler (all members summed). */
 struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, const struct label_condition *conditions,

@@ -77,6 +77,8 @@ static bool any_invalid(struct evaluation *ev, const struct scope *s, struct wor
 		const struct reading *r = evaluation_reading(ev, s, *p);
 		if (!reading_known(r) && r->reason == UNKNOWN_INVALID)
 			wording_add(said, STR_FMT "%s" STR_FMT, STR_ARG((*p)->title), r->why.len ? ": " : "", STR_ARG(r->why));
+		else if (r->left_out)
+			wording_add(said, STR_FMT ": without %u that contradict themselves", STR_ARG((*p)->title), r->left_out);
 	}
 	return said->count > before;
 }
