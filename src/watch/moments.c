@@ -161,7 +161,7 @@ bool spans_resolve(struct watch *w, struct error *e)
 
 	if (!w->moments.count)
 		return error_set(e, EXIT_BAD_INPUT, "there is no scrape in it");
-	frame.first_ms = from_ms = w->moments.items[0];
+	from_ms = w->moments.items[0];
 	frame.end_ms = to_ms = w->moments.items[w->moments.count - 1];
 	if (live && (o->at || o->since || o->against)) {
 		error_set(e, EXIT_USAGE, "--%s needs a history: a live target has none", o->at ? "at" : o->since ? "since" : "against");

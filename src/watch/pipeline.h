@@ -41,10 +41,10 @@ uint32_t turns_count(const struct turns *t, size_t target);
 /* moments.c */
 /* Rounds of scrapes from the fleet's log: a round ends where a target comes a second time. */
 void moments_find(struct watch *w);
-/* "A..B", "A", "5m" → a window. `end_ms` is what a lone duration ends at, `first_ms` the oldest there is. */
+/* "A..B", "A", "5m" → a window. `end_ms` is what a lone duration ends at. */
 struct moment_frame {
 	const struct recording *recording; /* with named moments, or NULL */
-	int64_t first_ms, end_ms, now_ms;
+	int64_t end_ms, now_ms;
 };
 bool window_parse(
 	const struct moment_frame *frame, const char *option, const char *text, int64_t *from_ms, int64_t *to_ms, struct error *e);
