@@ -142,8 +142,10 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 	int64_t slack = t->interval_ms > 0 ? t->interval_ms / 2 : 60000;
 	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, ROOM, &no_data);
 	if (!count) {
+		if (no_data && list->name->invalid_reason.len) /* what the engine writes when the thing is off */
+			return reading_unknown(UNKNOWN_NOT_ENABLED, list->name->invalid_reason);
 		if (no_data)
-			return reading_unknown(UNKNOWN_INVALID, list->name->invalid_reason.len ? list->name->invalid_reason : STR("no number"));
+			return reading_unknown(UNKNOWN_INVALID, STR("no number"));
 		return reading_unknown(UNKNOWN_ABSENT, record->outcome == SCRAPE_OK ? STR_EMPTY : STR("not on the whole lines of a cut page"));
 	}
 	struct reading r = merged(q->metric, values, count);

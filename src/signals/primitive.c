@@ -103,7 +103,7 @@ bool primitive_is_bound(struct evaluation *ev, const struct scope *s, const stru
 /* ---- levels over a scope ---- */
 
 struct levels {
-	size_t known;
+	size_t known, invalid; /* invalid: exported, but no number */
 	double sum, largest, smallest, weighted, weight;
 	bool weights_known;
 	struct reading context; /* stale, exposed, note of the known ones; the reason of the first unknown one when none is known */
@@ -112,6 +112,7 @@ struct levels {
 static void add_level(struct levels *l, const struct reading *r, double weight)
 {
 	if (!reading_known(r)) {
+		l->invalid += r->reason == UNKNOWN_INVALID;
 		if (!l->known && l->context.kind == READING_UNKNOWN && (l->context.reason == UNKNOWN_NONE || l->context.reason == UNKNOWN_ABSENT))
 			l->context = *r;
 		return;
@@ -164,7 +165,7 @@ static struct levels scope_levels(struct evaluation *ev, const struct scope *s, 
 	return l;
 }
 
-/* A fraction of a target that does not answer may be anything from 0 to 1; a count anything from 0. */
+/* A fraction of a target that does not answer, or gives no number, may be anything from 0 to 1; a count anything from 0. */
 static struct reading level_value(const struct expression *x, const struct levels *l, uint32_t missing)
 {
 	enum primitive p = x->primitive;
@@ -193,7 +194,7 @@ static struct reading level_at(struct evaluation *ev, const struct scope *s, con
 	if (!l.known)
 		return l.context.reason == UNKNOWN_NONE || (l.context.reason == UNKNOWN_ABSENT && !l.context.why.len) ? unbound_reading(ev, s, x->metric)
 		                                                                                                   : l.context;
-	uint32_t missing = missing_targets(ev, s, x->metric, t_ms);
+	uint32_t missing = missing_targets(ev, s, x->metric, t_ms) + (uint32_t)l.invalid;
 	struct reading r = level_value(x, &l, missing);
 	r.stale = l.context.stale;
 	r.stale_since_ms = l.context.stale_since_ms;

@@ -53,17 +53,28 @@ static void judge_pod(struct evaluation *ev, struct scope *s, struct wording *sa
 		wording_add(said, "utilisation is 0 while " STR_FMT " generates %.0f tokens/s", STR_ARG(pod), tokens);
 }
 
+/* Fields of one card that exclude each other: work while no kernel is resident, tensor cores busier than the SMs that hold them. */
+static void judge_fields(struct evaluation *ev, const struct scope *s, struct wording *said)
+{
+	double util, sm, tensor, used, total;
+	bool has_sm = gauge_at(ev, s->members[0], "sm_active", &sm);
+	if (has_sm && gauge_at(ev, s->members[0], "gpu_util", &util) && util == 0 && sm > 0.2)
+		wording_add(said, "utilisation is 0 while %.0f %% of the SMs are active", 100 * sm);
+	if (has_sm && gauge_at(ev, s->members[0], "tensor_active", &tensor) && tensor > sm + 0.1)
+		wording_add(said, "tensor cores are active %.0f %% of the time, the SMs %.0f %%", 100 * tensor, 100 * sm);
+	if (gauge_at(ev, s->members[0], "fb_used", &used) && gauge_at(ev, s->members[0], "fb_total", &total) && total > 0 && used > total)
+		wording_add(said, "%.1f GiB used of %.1f GiB", used / 1073741824, total / 1073741824);
+}
+
 static void judge_card(struct evaluation *ev, struct scope *s)
 {
 	static const char *const fields[] = { "gpu_util", "sm_active", "tensor_active", "dram_active", "fb_used", "power" };
 	struct wording said;
-	double used, total;
 	wording_init(&said);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (is_blank(ev, s, fields[i]))
 			wording_add(&said, "%s is blank", fields[i]);
-	if (gauge_at(ev, s->members[0], "fb_used", &used) && gauge_at(ev, s->members[0], "fb_total", &total) && total > 0 && used > total)
-		wording_add(&said, "%.1f GiB used of %.1f GiB", used / 1073741824, total / 1073741824);
+	judge_fields(ev, s, &said);
 	judge_pod(ev, s, &said);
 	struct str detail = wording_end(&said, ev->arena);
 	if (detail.len)
