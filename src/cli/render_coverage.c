@@ -130,7 +130,7 @@ bool coverage_phrase(const struct report *r, size_t nth, bool all, struct buf *o
 	if (all)
 		coverage_list(t, COVERAGE_NOT_APPLICABLE, all, out);
 	if (t->binding->unknown_count)
-		buf_printf(out, "; %zu families unknown to goodput", t->binding->unknown_count);
+		buf_printf(out, "; %zu families unknown", t->binding->unknown_count);
 	for (size_t i = 0; all && i < t->binding->unknown_count; i++)
 		buf_printf(out, "%s" STR_FMT, i ? ", " : ": ", STR_ARG(t->binding->unknown_families[i]));
 	if (t->binding->engine && t->binding->engine->checked_up_to.len)

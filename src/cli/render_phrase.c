@@ -77,6 +77,17 @@ static bool is_statistical(const struct signal_spec *signal)
 	       signal->kind == SIGNAL_RATIO;
 }
 
+/* " (n = 240)"; few events are told exactly, many in thousands. */
+static void events_phrase(double events, struct buf *out)
+{
+	if (events < 10000)
+		buf_printf(out, " (n = %.0f)", events);
+	else if (events < 1e7)
+		buf_printf(out, " (n = %.0fk)", events / 1e3);
+	else
+		buf_printf(out, " (n = %.0fM)", events / 1e6);
+}
+
 void reading_value_phrase(
 	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out)
 {
@@ -85,7 +96,7 @@ void reading_value_phrase(
 	buf_init(&text, 65536);
 	reading_print(reading, unit_beside(signal), &text);
 	if (events && is_statistical(signal) && reading_is_number(reading) && isfinite(reading->events) && reading->events != *events) {
-		buf_printf(&text, " (n = %.0f)", reading->events);
+		events_phrase(reading->events, &text);
 		*events = reading->events;
 	}
 	if (reading_known(reading))
@@ -127,6 +138,10 @@ void where_phrase(const struct finding *f, size_t most, struct buf *out)
 	}
 	if (f->where_all > 8 && f->where_count == f->where_all && most < f->where_all) {
 		buf_printf(out, "all %zu", f->where_all);
+		return;
+	}
+	if (!most) {
+		buf_printf(out, "%zu of %zu", f->where_count, f->where_all);
 		return;
 	}
 	/* A pool's own name is no part of it. */

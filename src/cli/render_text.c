@@ -15,9 +15,9 @@ struct depth {
 	bool commands, meaning;
 };
 static const struct depth depth_all = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX, true, true };
-static const struct depth depth_first = { 4, 5, 2, 2, 1, true, false };
-static const struct depth depth_next = { 2, 3, 1, 0, 1, false, false };
-enum { FULL_FINDINGS = 2, BRIEF_FINDINGS = 7 };
+static const struct depth depth_first = { 4, 4, 1, 2, 1, true, false };
+static const struct depth depth_next = { 2, 3, 0, 0, 1, false, false };
+enum { FULL_FINDINGS = 2, BRIEF_FINDINGS = 5 };
 
 static enum style severity_style(const char *severity)
 {
@@ -54,7 +54,7 @@ static void render_head(struct page *p, const struct watch *w)
 		buf_printf(&text, " · %zu scrapes", r->moments_all);
 	if (r->moments_evaluated < r->moments_all && r->moments_evaluated)
 		buf_printf(&text, " (%zu judged)", r->moments_evaluated);
-	buf_printf(&text, " · %zu of %zu answered", r->targets_up, r->target_count);
+	buf_printf(&text, " · %zu/%zu answered", r->targets_up, r->target_count);
 	page_field(p, "", STYLE_DIM, HEAD_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
@@ -181,7 +181,7 @@ static void finding_brief(struct page *p, const struct finding *f)
 	buf_add_cstr(&text, " [");
 	buf_add(&text, f->spec->id);
 	buf_add_cstr(&text, " at ");
-	where_phrase(f, 2, &text);
+	where_phrase(f, f->where_count > 2 ? 0 : 2, &text);
 	buf_add_c(&text, ']');
 	severity_line(p, severity_name(f->severity), buf_str(&text));
 	buf_fini(&text);
@@ -218,11 +218,20 @@ static void findings_infos(struct page *p, const struct report *r)
 	buf_fini(&text);
 }
 
-/* Those that are trouble, the worst first. That data are missing is one sentence: who is silent stands below, with advice. */
+static size_t troubles_count(const struct report *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->finding_count; i++)
+		n += finding_is_listed(&r->findings[i]) && r->findings[i].severity != SEVERITY_INFO;
+	return n;
+}
+
+/* Those that are trouble, the worst first, the second in full only where they are few. That data are missing is one sentence: who is silent stands below, with advice. */
 static void findings_troubles(struct page *p, const struct watch *w)
 {
 	const struct report *r = w->report;
-	size_t shown = 0, full = 0, left = 0;
+	size_t shown = 0, full = 0, left = 0, full_most = troubles_count(r) > BRIEF_FINDINGS ? 1 : FULL_FINDINGS;
 
 	for (size_t i = 0; i < r->finding_count; i++) {
 		const struct finding *f = &r->findings[i];
@@ -231,7 +240,7 @@ static void findings_troubles(struct page *p, const struct watch *w)
 			continue;
 		if (shown >= BRIEF_FINDINGS) {
 			left++;
-		} else if (!shown || (full < FULL_FINDINGS && !f->spec->about_data)) {
+		} else if (!shown || (full < full_most && !f->spec->about_data)) {
 			finding_full(p, w, f, full ? &depth_next : &depth_first);
 			full++;
 			page_gap(p);
