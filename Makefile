@@ -11,25 +11,32 @@ all: $(BUILD)/build.ninja
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --prefix=$(PREFIX)
 
-# Debian packages that are missing, with apt-get; nothing else.
+# Debian packages that are missing, with apt-get; nothing else. What builds, and the peers that check and bench compare with.
 deps:
-	@tools/deps
+	@tools/deps all
 
 # Two recorded fleets: one healthy, one in trouble. The exit status of the second is its verdict.
-demo: all
+demo:
+	@tools/deps build
+	@$(MAKE) --no-print-directory all
 	@tests/demo $(BUILD)/goodput
 
 # Everything that can be checked: layers, unit tests, replayed fuzz corpora, servers, the program from outside, cases. Ends with a count.
-check: $(BUILD)/build.ninja
+check:
+	@tools/deps all
 	@tests/check $(BUILD)
 
 asan:
+	@tools/deps all
 	@tests/check --sanitize $(BUILD)-asan
 
-bench: $(BUILD)/build.ninja
+bench:
+	@tools/deps all
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@bench/run $(BUILD)
 
 fuzz:
+	@tools/deps all
 	@tests/fuzz/run
 
 install: all
