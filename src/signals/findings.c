@@ -88,9 +88,15 @@ struct leaves {
 	bool unknown, stale, trust_unknown;
 };
 
+/* "At least 0" for want of a target that did not answer: that it is missing is told already, and nothing else is known. */
+static bool says_nothing(const struct reading *r)
+{
+	return r->kind == READING_AT_LEAST && r->low <= 0 && r->targets_in < r->targets_all;
+}
+
 static void see_leaf(struct leaves *l, const struct reading *r)
 {
-	l->unknown |= !reading_known(r);
+	l->unknown |= !reading_known(r) || says_nothing(r);
 	l->stale |= r->stale;
 	l->trust_unknown |= r->trust_unknown;
 }

@@ -127,6 +127,11 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 	h->exposed = list->name->name;
 	h->note = list->name->note;
 	size_t target = ev->evidence->schedulers.items[scheduler].target;
+	const struct scrape_record *record = evidence_scrape(ev->evidence, target, ev->window.to_ms);
+	if (!scrape_answered(record)) {
+		spoil(&h->reason, &h->why, UNKNOWN_TARGET_DOWN, record ? record->detail : STR_EMPTY);
+		return true;
+	}
 	struct restart_times restarts;
 	struct window_ends w = ends_with_falls(ev, target, list, &restarts);
 	struct bucket *buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *buckets);
