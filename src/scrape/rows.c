@@ -287,8 +287,8 @@ static bool row_is_repeated(struct table *t, struct map *seen, const struct scra
 	return false;
 }
 
-/* Rows stand in the order of the scrapes, which is what tells a clock that went back. A table with the newest first is told by its names, which
- * fall with the times. */
+/* Rows stand in the order of the scrapes, which is what tells a clock that went back. A table with the newest first is told by its names,
+ * which fall with the times. */
 static bool newest_come_first(const struct scrape_row *rows, size_t count)
 {
 	for (size_t i = 1; i < count; i++)

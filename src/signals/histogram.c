@@ -23,10 +23,11 @@ static void spoil(enum unknown_reason *reason, struct str *why, enum unknown_rea
 }
 
 /* Resets are those of the process and those that _count shows; every part of the histogram is read with the same ones. */
-static struct window_ends ends_with_falls(struct evaluation *ev, size_t target, const struct member_list *list, struct restart_times *restarts)
+static struct window_ends ends_with_falls(
+	struct evaluation *ev, size_t target, const struct member_list *list, struct restart_times *restarts)
 {
 	struct window_ends w = window_ends_of(ev, target, restarts);
-	VEC_EACH(&list->members, m)
+	VEC_EACH (&list->members, m)
 		if (m->part == PART_COUNT)
 			restart_times_of_falls(ev->arena, &m->view, restarts);
 	return w;
@@ -137,7 +138,7 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 	struct bucket *buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *buckets);
 	size_t count = 0;
 	struct resets resets = { 0 };
-	VEC_EACH(&list->members, member) {
+	VEC_EACH (&list->members, member) {
 		if (!is_first_duplicate(list, member))
 			continue;
 		struct increase i = view_increase(&member->view, &w);
@@ -363,7 +364,9 @@ struct reading histogram_quantile(const struct histogram *h, double q)
 	if (isnan(finite))
 		return with_context(reading_unknown(UNKNOWN_ABSENT, STR("no finite bucket")), h);
 	double v = value_at_rank(h, q * n);
-	struct reading r = isinf(v) ? reading_bound(finite, INFINITY) : h->counts[0] == n ? reading_bound(0, h->bounds[0]) : reading_value(v);
+	struct reading r = isinf(v)            ? reading_bound(finite, INFINITY)
+			   : h->counts[0] == n ? reading_bound(0, h->bounds[0])
+					       : reading_value(v);
 	quantile_interval(h, q, n, &r);
 	if (h->total > 0 && h->sum_reason == UNKNOWN_NONE)
 		r.mean = h->sum / h->total;
