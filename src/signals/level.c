@@ -13,20 +13,30 @@ bool member_passes(const struct name_spec *name, const struct member *m, const s
 	return true;
 }
 
-/* The number that the sample stands for; false when it says "no data". */
-static bool sample_value(const struct name_spec *name, const struct member *m, ptrdiff_t i, double *value)
+enum sample_kind { SAMPLE_NUMBER, SAMPLE_NO_DATA, SAMPLE_IMPOSSIBLE };
+
+/* A fraction beyond 1 (rounding aside), or fewer than no requests: the page contradicts itself. */
+static bool is_possible(const struct metric_spec *m, double value)
 {
-	*value = m->view.v[i];
+	if (str_is(m->unit, "ratio"))
+		return value > -1e-6 && value < 1.05;
+	return value >= 0 || !(str_is(m->unit, "requests") || str_is(m->unit, "tokens") || str_is(m->unit, "bytes"));
+}
+
+/* The number that the sample stands for. */
+static enum sample_kind sample_value(const struct metric_spec *m, const struct name_spec *name, const struct member *member, ptrdiff_t i, double *value)
+{
+	*value = member->view.v[i];
 	for (size_t k = 0; k < ARRAY_LEN(name->value_labels) && name->value_labels[k].len; k++) {
 		double factor;
-		if (!number_parse(member_label(m->view.labels, name->value_labels[k]), &factor))
-			return false;
+		if (!number_parse(member_label(member->view.labels, name->value_labels[k]), &factor))
+			return SAMPLE_NO_DATA;
 		*value = k ? *value * factor : factor;
 	}
 	if (isnan(*value) || *value < name->valid_low || *value > name->valid_high)
-		return false;
+		return SAMPLE_NO_DATA;
 	*value *= name->scale;
-	return true;
+	return is_possible(m, *value) ? SAMPLE_NUMBER : SAMPLE_IMPOSSIBLE;
 }
 
 /* Between two writers of one gauge the one that moved last is right; before any moved, the larger value. */
@@ -49,7 +59,7 @@ struct gathered {
 
 /* One value per identity: of duplicates (tp_rank) and writers (pid) one is taken, never the sum. */
 static size_t gather(const struct member_list *list, const struct level_query *q, int64_t patience_ms, int64_t scraped_ms, struct gathered *out,
-	size_t room, bool *said_no_data)
+	size_t room, enum sample_kind *worst)
 {
 	size_t count = 0;
 	VEC_EACH(&list->members, m) {
@@ -59,8 +69,9 @@ static size_t gather(const struct member_list *list, const struct level_query *q
 		if (i < 0 || m->view.t[i] < scraped_ms)
 			continue;
 		double value;
-		if (!sample_value(list->name, m, i, &value)) {
-			*said_no_data = true;
+		enum sample_kind kind = sample_value(q->metric, list->name, m, i, &value);
+		if (kind != SAMPLE_NUMBER) {
+			*worst = kind > *worst ? kind : *worst;
 			continue;
 		}
 		struct gathered *same = NULL;
@@ -138,13 +149,15 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 		return reading_unknown(UNKNOWN_ABSENT, STR_EMPTY);
 	enum { ROOM = 256 };
 	struct gathered values[ROOM];
-	bool no_data = false;
+	enum sample_kind worst = SAMPLE_NUMBER;
 	int64_t slack = t->interval_ms > 0 ? t->interval_ms / 2 : 60000;
-	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, ROOM, &no_data);
+	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, ROOM, &worst);
 	if (!count) {
-		if (no_data && list->name->invalid_reason.len) /* what the engine writes when the thing is off */
+		if (worst == SAMPLE_IMPOSSIBLE)
+			return reading_unknown(UNKNOWN_INVALID, str_is(q->metric->unit, "ratio") ? STR("no fraction from 0 to 1") : STR("below 0"));
+		if (worst == SAMPLE_NO_DATA && list->name->invalid_reason.len) /* what the engine writes when the thing is off */
 			return reading_unknown(UNKNOWN_NOT_ENABLED, list->name->invalid_reason);
-		if (no_data)
+		if (worst == SAMPLE_NO_DATA)
 			return reading_unknown(UNKNOWN_INVALID, STR("no number"));
 		return reading_unknown(UNKNOWN_ABSENT, record->outcome == SCRAPE_OK ? STR_EMPTY : STR("not on the whole lines of a cut page"));
 	}
@@ -153,73 +166,4 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 	r.note = list->name->note;
 	judge_trust(ev, scheduler, list, q, &r);
 	return r;
-}
-
-/* The heartbeat of a scheduler: its step counter, else its token counters; those of the target where the scheduler has none of its own. */
-static bool heartbeat(struct evaluation *ev, size_t scheduler, int64_t *last_ms, bool *moved, bool *in_last_pair, bool *twice)
-{
-	static const char *const names[] = { "steps", "generation_tokens", "prompt_tokens" };
-	const struct scheduler *s = &ev->evidence->schedulers.items[scheduler];
-	const struct target_evidence *t = &ev->evidence->targets.items[s->target];
-	for (size_t n = 0; n < ARRAY_LEN(names); n++) {
-		const struct metric_spec *m = catalog_metric(ev->catalog, names[n]);
-		bool found = false;
-		*last_ms = INT64_MIN;
-		*moved = *in_last_pair = *twice = false;
-		for (size_t pass = 0; m && pass < 2 && !found; pass++)
-			for (size_t k = 0; k < t->scheduler_count; k++) {
-				size_t other = t->schedulers[k];
-				if (pass == 0 ? other != scheduler : ev->evidence->schedulers.items[other].key.len != 0)
-					continue;
-				const struct member_list *list = evidence_members(ev->evidence, other, m, ev->window.to_ms);
-				for (size_t i = 0; list && i < list->members.count; i++) {
-					const struct member *member = &list->members.items[i];
-					if (member->part != PART_VALUE && member->part != PART_COUNT)
-						continue;
-					ptrdiff_t at = view_at(&member->view, ev->window.to_ms, target_patience_ms(t));
-					if (at < 0)
-						continue;
-					bool this_moved;
-					int64_t ms = view_last_move_ms(&member->view, ev->window.to_ms, &this_moved);
-					found = true;
-					*twice |= at > 0;
-					if (this_moved ? !*moved || ms > *last_ms : !*moved && (*last_ms == INT64_MIN || ms < *last_ms))
-						*last_ms = ms;
-					*moved |= this_moved;
-					*in_last_pair |= at > 0 && member->view.v[at] != member->view.v[at - 1];
-				}
-			}
-		if (found)
-			return true;
-	}
-	return false;
-}
-
-/* Requests running and waiting now, without asking for trust (which asks back). */
-static double in_flight(struct evaluation *ev, size_t scheduler)
-{
-	static const char *const names[] = { "running", "waiting" };
-	double sum = 0;
-	for (size_t n = 0; n < ARRAY_LEN(names); n++) {
-		const struct metric_spec *m = catalog_metric(ev->catalog, names[n]);
-		const struct member_list *list = m ? evidence_members(ev->evidence, scheduler, m, ev->window.to_ms) : NULL;
-		for (size_t i = 0; list && i < list->members.count; i++) {
-			const struct series_view *v = &list->members.items[i].view;
-			ptrdiff_t at = view_at(v, ev->window.to_ms, INT64_MAX / 2);
-			if (at >= 0 && v->v[at] > 0)
-				sum += v->v[at];
-		}
-	}
-	return sum;
-}
-
-struct trust evaluation_trust(struct evaluation *ev, size_t scheduler)
-{
-	struct trust t = { .idle = in_flight(ev, scheduler) == 0 };
-	bool in_last_pair, twice;
-	if (!heartbeat(ev, scheduler, &t.since_ms, &t.moved_ever, &in_last_pair, &twice))
-		return t;
-	t.known = twice;
-	t.stale = twice && !in_last_pair && !t.idle;
-	return t;
 }
