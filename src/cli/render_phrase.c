@@ -39,7 +39,7 @@ struct str scope_label(const struct report *r, const struct scope *s)
 
 bool reading_is_shown(const struct signal_spec *signal, const struct reading *r)
 {
-	return r->kind != READING_CELLS &&
+	return r->kind != READING_CELLS && !(r->kind == READING_AT_LEAST && r->low <= 0) && /* at least nothing says nothing */
 	       !(r->kind == READING_UNKNOWN && (r->reason == UNKNOWN_NOT_APPLICABLE || r->reason == UNKNOWN_NOT_ENABLED ||
 						       r->reason == UNKNOWN_GUARDED || r->reason == UNKNOWN_NO_REFERENCE));
 }

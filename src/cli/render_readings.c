@@ -63,7 +63,7 @@ void group_phrase(const struct report *r, const struct report *beside, const str
 		const struct reading *reading = reading_at(r, s, i);
 
 		if (!str_eq(signal->group, group) || !(all || signal->headline) || !reading_known(reading) ||
-			reading->kind == READING_CELLS)
+			reading->kind == READING_CELLS || (!all && !reading_is_shown(signal, reading)))
 			continue;
 		if (known_beside(beside, s, signal))
 			continue;
