@@ -199,7 +199,9 @@ static void add_member(struct builder *b, size_t target, const struct candidate 
 	struct scheduler *s = &b->ev->schedulers.items[index];
 	if (!s->model.len)
 		s->model = joined_labels(b->ev->arena, l, engine->model_labels, engine->model_label_count);
-	VEC_PUSH(&list_of(s, c)->members, m);
+	struct member_list *list = list_of(s, c);
+	VEC_PUSH(&list->members, m);
+	list->repeats |= m.duplicate.len || m.writer.len;
 }
 
 /* The family of a series: a histogram's base name where the catalogue or an `le` label says so, else its own name. */

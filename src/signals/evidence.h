@@ -23,6 +23,7 @@ struct member_list {                     /* of one exposed name */
 	const struct engine_metric *entry;
 	const struct name_spec *name;
 	VEC(struct member) members;
+	bool repeats;                    /* some carry a rank or a writer: the same figure may be there again */
 };
 
 struct scheduler {                       /* an engine core: one value of the scheduler labels of a target; "" = the target itself */

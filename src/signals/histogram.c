@@ -33,14 +33,19 @@ static struct window_ends ends_with_falls(
 	return w;
 }
 
-static void add_bucket(struct bucket *buckets, size_t *count, double le, double value)
+/* Sorts by bound and adds up what has the same one (of different label values). Returns how many bounds there are. */
+static size_t buckets_settle(struct bucket *buckets, size_t count)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (buckets[i].le == le) {
-			buckets[i].count += value;
-			return;
-		}
-	buckets[(*count)++] = (struct bucket){ le, value };
+	size_t kept = 0;
+	if (count)
+		qsort(buckets, count, sizeof *buckets, by_bound);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && buckets[kept - 1].le == buckets[i].le)
+			buckets[kept - 1].count += buckets[i].count;
+		else
+			buckets[kept++] = buckets[i];
+	}
+	return kept;
 }
 
 /* Is this the first of its duplicates (other tp_rank, same identity, part and bound)? */
@@ -57,7 +62,7 @@ static bool is_first_duplicate(const struct member_list *list, const struct memb
 /* Cumulative buckets become cells; what contradicts itself is told. */
 static void make_cells(struct arena *arena, struct histogram *h, struct bucket *buckets, size_t count, double scale)
 {
-	qsort(buckets, count, sizeof *buckets, by_bound);
+	count = buckets_settle(buckets, count);
 	h->bounds = arena_alloc(arena, (count + 1) * sizeof *h->bounds);
 	h->counts = arena_alloc(arena, (count + 1) * sizeof *h->counts);
 	h->count = count;
@@ -158,7 +163,7 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 		if (member->part == PART_BUCKET && isnan(member->le))
 			spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket without a number in le"));
 		else if (member->part == PART_BUCKET)
-			add_bucket(buckets, &count, member->le, i.value);
+			buckets[count++] = (struct bucket){ member->le, i.value };
 		else if (member->part == PART_SUM)
 			h->sum = (isnan(h->sum) ? 0 : h->sum) + i.value * list->name->scale;
 		else

@@ -57,9 +57,9 @@ struct gathered {
 	double value;
 };
 
-/* One value per identity: of duplicates (tp_rank) and writers (pid) one is taken, never the sum. */
+/* One value per identity: of duplicates (tp_rank) and writers (pid) one is taken, never the sum. `out` has room for all members. */
 static size_t gather(const struct member_list *list, const struct level_query *q, int64_t patience_ms, int64_t scraped_ms, struct gathered *out,
-	size_t room, enum sample_kind *worst)
+	enum sample_kind *worst)
 {
 	size_t count = 0;
 	VEC_EACH(&list->members, m) {
@@ -75,10 +75,10 @@ static size_t gather(const struct member_list *list, const struct level_query *q
 			continue;
 		}
 		struct gathered *same = NULL;
-		for (size_t k = 0; k < count && !same; k++)
+		for (size_t k = 0; list->repeats && k < count && !same; k++)
 			if (out[k].identity == m->identity)
 				same = &out[k];
-		if (!same && count < room)
+		if (!same)
 			out[count++] = (struct gathered){ m->identity, m, value };
 		else if (same && m->writer.len && is_better(m, same->member, q->t_ms, value, same->value))
 			*same = (struct gathered){ m->identity, m, value };
@@ -147,11 +147,12 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 	const struct member_list *list = evidence_members(ev->evidence, scheduler, q->metric, q->t_ms);
 	if (!list)
 		return reading_unknown(UNKNOWN_ABSENT, STR_EMPTY);
-	enum { ROOM = 256 };
-	struct gathered values[ROOM];
+	struct gathered few[64], *values = few;
+	if (list->members.count > ARRAY_LEN(few))
+		values = arena_alloc(ev->arena, list->members.count * sizeof *values);
 	enum sample_kind worst = SAMPLE_NUMBER;
 	int64_t slack = t->interval_ms > 0 ? t->interval_ms / 2 : 60000;
-	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, ROOM, &worst);
+	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, &worst);
 	if (!count) {
 		if (worst == SAMPLE_IMPOSSIBLE)
 			return reading_unknown(UNKNOWN_INVALID, str_is(q->metric->unit, "ratio") ? STR("no fraction from 0 to 1") : STR("below 0"));

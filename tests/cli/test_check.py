@@ -152,6 +152,12 @@ class Pages(Case):
         broken = self.document(self.path("broken.prom"))
         self.assertEqual((broken["targets"][0]["outcome"], broken["targets"][0]["dropped_lines"]), ("partial", 1))
 
+    def test_many_series_of_one_gauge_are_all_summed(self):
+        page = "# TYPE vllm:num_requests_running gauge\n" + "".join(
+            f'vllm:num_requests_running{{engine="0",model_name="m{i}"}} 1\n' for i in range(1000))
+        d = self.document(self.path("many.prom", page))
+        self.assertEqual(self.reading(d, "running", "many")["value"], 1000)
+
     def test_history_is_refused(self):
         page = self.path("a.prom", pages.vllm_page(1))
         self.failed(goodput("check", page, "--window", "5m"), 64, "one scrape")
