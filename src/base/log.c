@@ -31,6 +31,8 @@ static void log_write(enum log_level level, const char *format, va_list args)
 	if ((int)level > level_shown)
 		return;
 	vsnprintf(text, sizeof text, format, args);
+	for (char *c = text; *c; c++)
+		*c = ((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f ? '?' : *c;
 	flockfile(stderr);
 	progress_erase();
 	fprintf(stderr, "goodput: %s%s\n", prefixes[level], text);

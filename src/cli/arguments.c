@@ -13,7 +13,7 @@ const struct option_spec global_options[] = {
 	{ "color", 0, OPTION_CHOICE, AT(color), .argument = "WHEN", .choices = color_choices, .preset = "auto",
 		.help = "When to colour: auto means on a terminal, unless NO_COLOR is set." },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .help = "No progress and no notes on standard error." },
-	{ "verbose", 'v', OPTION_FLAG, AT(verbose), .help = "More about what is done, on standard error." },
+	{ "verbose", 'v', OPTION_FLAG, AT(verbose), .help = "Tell each request and what was gathered, on standard error." },
 	{ "help", 'h', OPTION_FLAG, AT(help), .help = "Show this help." },
 	{ "version", 0, OPTION_FLAG, AT(version), .help = "Print the version." },
 	{ 0 },

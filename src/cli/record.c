@@ -79,7 +79,7 @@ static bool record_rounds(struct recording_run *run, const struct record_argumen
 	}
 }
 
-static int record_end(const struct recording_run *run, const char *folder)
+static int record_end(const struct recording_run *run, const char *folder, const char *redaction)
 {
 	log_progress(NULL);
 	log_note("%s%zu scrapes in %zu rounds saved in %s, %zu with a page", command_stop ? "interrupted: " : "", run->pages, run->rounds,
@@ -88,6 +88,7 @@ static int record_end(const struct recording_run *run, const char *folder)
 		log_warning("no target answered with a page: goodput check %s says why", folder);
 		return command_stop ? EXIT_INTERRUPTED : EXIT_UNREACHABLE;
 	}
+	log_note("%s", redaction);
 	log_note("next: goodput check %s", folder);
 	return command_stop ? EXIT_INTERRUPTED : EXIT_FINE;
 }
@@ -97,15 +98,20 @@ static int record_to(struct watch *w, const struct record_arguments *a, const ch
 	const struct recorder_options options = { .redact = a->redact };
 	struct recording_run run = { .w = w };
 	struct error e = { 0 };
+	struct buf redaction;
 	bool ok;
 
 	run.recorder = recorder_new(folder, &options, &e);
 	if (!run.recorder)
 		return command_failed(&e);
+	buf_init(&redaction, 65536);
 	ok = record_rounds(&run, a, &e);
-	if (!recorder_close(run.recorder, ok ? &e : NULL) || !ok)
-		return command_failed(&e);
-	return record_end(&run, folder);
+	recorder_summary(run.recorder, &redaction);
+	ok = recorder_close(run.recorder, ok ? &e : NULL) && ok;
+	int status = ok ? record_end(&run, folder, buf_cstr(&redaction)) : command_failed(&e);
+
+	buf_fini(&redaction);
+	return status;
 }
 
 static int record_run(const struct command *self, void *arguments, const struct option_strings *operands)
@@ -146,9 +152,8 @@ const struct command command_record = {
 	.synopsis = (const char *const[]){ "[OPTIONS] DIR TARGET...", NULL },
 	.description =
 		"Scrapes the targets again and again and saves each page, with its time and how the target answered. goodput check DIR "
-		"diagnoses the recording, anywhere and at any time.\n\nPages are redacted unless --no-redact is given; what remains is "
-		"listed "
-		"in the folder.",
+		"diagnoses the recording, anywhere and at any time.\n\nPages are redacted unless --no-redact is given. At the end it says "
+		"what was replaced, and which labels were left as they are: look whether one of them tells more than it may.",
 	.examples = (const struct example[]){ { "goodput record incident/ pod-a:8000 pod-b:8000",
 						      "Record two servers for five minutes, every 15 seconds." },
 		{ "goodput record night/ --targets fleet.txt --every 30s --for 8h", "A whole night." }, { NULL, NULL } },

@@ -1,6 +1,7 @@
 #include "net/transfer.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
 
@@ -283,6 +284,8 @@ static void answer_close(struct transfer *t)
 	t->answer->duration_s = (double)(clock_monotonic_ns() - t->start_ns) / 1e9;
 	t->answer->body = arena_str(t->arena, buf_str(&t->body));
 	t->answer->body_is_partial = t->answer->failure != HTTP_OK && t->body.len > 0;
+	log_debug("%s: %s, HTTP %d, %zu bytes in %.3f s", t->place, http_failure_name(t->answer->failure), t->answer->status, t->body.len,
+		t->answer->duration_s);
 }
 
 bool transfer_end(struct transfer *t, CURLcode code)

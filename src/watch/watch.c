@@ -1,6 +1,7 @@
 #include "watch/watch.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "signals/findings.h"
 #include "watch/pipeline.h"
 
@@ -101,7 +102,7 @@ void watch_close(struct watch *w)
 	arena_fini(&w->arena);
 }
 
-bool watch_gather(struct watch *w, struct error *e)
+static bool gather(struct watch *w, struct error *e)
 {
 	switch (w->kind) {
 	case WATCH_LIVE: return live_gather(w, e);
@@ -110,6 +111,15 @@ bool watch_gather(struct watch *w, struct error *e)
 	case WATCH_REMOTE: return remote_gather(w, e);
 	}
 	return false;
+}
+
+bool watch_gather(struct watch *w, struct error *e)
+{
+	if (!gather(w, e))
+		return false;
+	log_debug("%zu targets, %zu moments, %zu series, %zu samples", w->data.fleet.targets.count, w->moments.count,
+		store_series_count(w->data.store), store_sample_count(w->data.store));
+	return true;
 }
 
 static bool data_evidence(struct watch *w, struct watch_data *d, struct error *e)

@@ -345,11 +345,22 @@ class Record(Case):
             for name in os.listdir(folder):
                 with open(os.path.join(folder, name), encoding="utf-8") as f:
                     self.assertNotIn("acme/chat", f.read())
+            self.assertIn("replaced: 1 model names; labels left as they are: ", result.err)
+            self.assertIn("finished_reason", result.err)
+
+    def test_verbose(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            result = goodput("record", self.path("rec"), server.address, "--for", "0", "--verbose")
+            self.assertRegex(result.err, r"debug: 127.0.0.1:\d+: ok, HTTP 200, \d+ bytes in ")
+            self.assertNotIn("debug:", goodput("check", self.path("rec")).err)
+            self.assertRegex(goodput("check", self.path("rec"), "-v").err, r"debug: 1 targets, 1 moments, \d+ series")
 
     def test_no_redact(self):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(5))) as server:
             folder = self.path("rec")
-            self.assertEqual(goodput("record", folder, server.address, "--for", "0", "--no-redact").status, 0)
+            result = goodput("record", folder, server.address, "--for", "0", "--no-redact")
+            self.assertEqual(result.status, 0)
+            self.assertIn("nothing replaced", result.err)
             pages_there = [n for n in os.listdir(folder) if n.endswith(".prom")]
             self.assertEqual(len(pages_there), 1)
             with open(os.path.join(folder, pages_there[0]), encoding="utf-8") as f:
