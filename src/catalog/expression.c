@@ -8,7 +8,7 @@ enum {
 
 /* ---- errors ---- */
 
-struct expression *parser_fail(struct parser *p, size_t offset, const char *format, ...)
+struct expression *expression_parser_fail(struct parser *p, size_t offset, const char *format, ...)
 {
 	char message[256];
 	va_list args;
@@ -25,7 +25,7 @@ struct expression *parser_fail(struct parser *p, size_t offset, const char *form
 	return NULL;
 }
 
-struct expression *parser_hint(struct parser *p, const char *format, ...)
+struct expression *expression_parser_hint(struct parser *p, const char *format, ...)
 {
 	char hint[200];
 	va_list args;
@@ -37,36 +37,36 @@ struct expression *parser_hint(struct parser *p, const char *format, ...)
 	return NULL;
 }
 
-struct expression *parser_fail_token(struct parser *p, const char *wanted)
+struct expression *expression_parser_fail_token(struct parser *p, const char *wanted)
 {
 	if (p->token.kind == TOKEN_BAD)
-		return parser_fail(p, p->token.offset, "%s", p->token.complaint);
+		return expression_parser_fail(p, p->token.offset, "%s", p->token.complaint);
 	if (p->token.kind == TOKEN_END)
-		return parser_fail(p, p->token.offset, "the expression ends where %s is expected", wanted);
-	return parser_fail(p, p->token.offset, "expected %s, found \"" STR_FMT "\"", wanted, STR_ARG(p->token.text));
+		return expression_parser_fail(p, p->token.offset, "the expression ends where %s is expected", wanted);
+	return expression_parser_fail(p, p->token.offset, "expected %s, found \"" STR_FMT "\"", wanted, STR_ARG(p->token.text));
 }
 
 /* ---- tokens and nodes ---- */
 
-void parser_advance(struct parser *p)
+void expression_parser_advance(struct parser *p)
 {
 	p->token = expression_token(p->text, p->next, &p->next);
 }
 
-bool parser_expect(struct parser *p, enum token_kind kind, const char *wanted)
+bool expression_parser_expect(struct parser *p, enum token_kind kind, const char *wanted)
 {
 	if (p->token.kind != kind) {
-		parser_fail_token(p, wanted);
+		expression_parser_fail_token(p, wanted);
 		return false;
 	}
-	parser_advance(p);
+	expression_parser_advance(p);
 	return true;
 }
 
-struct expression *parser_node(struct parser *p, enum expression_kind kind, size_t offset)
+struct expression *expression_parser_node(struct parser *p, enum expression_kind kind, size_t offset)
 {
 	if (++p->nodes > NODE_LIMIT)
-		return parser_fail(p, offset, "the expression has more than %d parts: split it into signals", NODE_LIMIT);
+		return expression_parser_fail(p, offset, "the expression has more than %d parts: split it into signals", NODE_LIMIT);
 	struct expression *x = ARENA_NEW(p->arena, struct expression);
 
 	x->kind = kind;
@@ -74,10 +74,10 @@ struct expression *parser_node(struct parser *p, enum expression_kind kind, size
 	return x;
 }
 
-struct expression *parser_pair(
+struct expression *expression_parser_pair(
 	struct parser *p, enum expression_kind kind, size_t offset, struct expression *left, struct expression *right)
 {
-	struct expression *x = parser_node(p, kind, offset);
+	struct expression *x = expression_parser_node(p, kind, offset);
 
 	if (x) {
 		x->left = left;
@@ -86,10 +86,10 @@ struct expression *parser_pair(
 	return x;
 }
 
-struct expression *parser_must_be(struct parser *p, struct expression *x, bool condition)
+struct expression *expression_parser_must_be(struct parser *p, struct expression *x, bool condition)
 {
 	if (x && expression_is_condition(x) != condition)
-		return parser_fail(p, (size_t)x->offset,
+		return expression_parser_fail(p, (size_t)x->offset,
 			condition ? "expected a condition, such as a comparison; this is a number"
 				  : "expected a number; this is a condition");
 	return x;
@@ -119,7 +119,7 @@ static bool enter(struct parser *p)
 {
 	if (p->depth++ < DEPTH_LIMIT)
 		return true;
-	parser_fail(p, p->token.offset, "the expression is nested more than %d deep", DEPTH_LIMIT);
+	expression_parser_fail(p, p->token.offset, "the expression is nested more than %d deep", DEPTH_LIMIT);
 	return false;
 }
 
@@ -128,14 +128,14 @@ static struct expression *parse_unary(struct parser *p)
 	size_t offset = p->token.offset;
 
 	if (p->token.kind != TOKEN_MINUS)
-		return parser_primary(p);
+		return expression_parser_primary(p);
 	if (!enter(p))
 		return NULL;
-	parser_advance(p);
-	struct expression *x = parser_must_be(p, parse_unary(p), false);
+	expression_parser_advance(p);
+	struct expression *x = expression_parser_must_be(p, parse_unary(p), false);
 
 	p->depth--;
-	return x ? parser_pair(p, EXPRESSION_NEGATE, offset, x, NULL) : NULL;
+	return x ? expression_parser_pair(p, EXPRESSION_NEGATE, offset, x, NULL) : NULL;
 }
 
 static struct expression *parse_product(struct parser *p)
@@ -145,11 +145,11 @@ static struct expression *parse_product(struct parser *p)
 	while (x && (p->token.kind == TOKEN_STAR || p->token.kind == TOKEN_SLASH)) {
 		struct token op = p->token;
 
-		x = parser_must_be(p, x, false);
-		parser_advance(p);
-		struct expression *right = x ? parser_must_be(p, parse_unary(p), false) : NULL;
+		x = expression_parser_must_be(p, x, false);
+		expression_parser_advance(p);
+		struct expression *right = x ? expression_parser_must_be(p, parse_unary(p), false) : NULL;
 
-		x = right ? parser_pair(p, op.kind == TOKEN_STAR ? EXPRESSION_MULTIPLY : EXPRESSION_DIVIDE, op.offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, op.kind == TOKEN_STAR ? EXPRESSION_MULTIPLY : EXPRESSION_DIVIDE, op.offset, x, right) : NULL;
 	}
 	return x;
 }
@@ -161,11 +161,11 @@ static struct expression *parse_sum(struct parser *p)
 	while (x && (p->token.kind == TOKEN_PLUS || p->token.kind == TOKEN_MINUS)) {
 		struct token op = p->token;
 
-		x = parser_must_be(p, x, false);
-		parser_advance(p);
-		struct expression *right = x ? parser_must_be(p, parse_product(p), false) : NULL;
+		x = expression_parser_must_be(p, x, false);
+		expression_parser_advance(p);
+		struct expression *right = x ? expression_parser_must_be(p, parse_product(p), false) : NULL;
 
-		x = right ? parser_pair(p, op.kind == TOKEN_PLUS ? EXPRESSION_ADD : EXPRESSION_SUBTRACT, op.offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, op.kind == TOKEN_PLUS ? EXPRESSION_ADD : EXPRESSION_SUBTRACT, op.offset, x, right) : NULL;
 	}
 	return x;
 }
@@ -192,15 +192,15 @@ static struct expression *parse_comparison(struct parser *p)
 		return x;
 	struct token op = p->token;
 
-	x = parser_must_be(p, x, false);
-	parser_advance(p);
-	struct expression *right = x ? parser_must_be(p, parse_sum(p), false) : NULL;
+	x = expression_parser_must_be(p, x, false);
+	expression_parser_advance(p);
+	struct expression *right = x ? expression_parser_must_be(p, parse_sum(p), false) : NULL;
 
 	if (!right)
 		return NULL;
 	if (comparison_kind(p->token.kind, &(enum expression_kind){ 0 }))
-		return parser_fail(p, p->token.offset, "comparisons do not chain: write a < b and b < c");
-	return parser_pair(p, kind, op.offset, x, right);
+		return expression_parser_fail(p, p->token.offset, "comparisons do not chain: write a < b and b < c");
+	return expression_parser_pair(p, kind, op.offset, x, right);
 }
 
 static struct expression *parse_not(struct parser *p)
@@ -211,11 +211,11 @@ static struct expression *parse_not(struct parser *p)
 		return parse_comparison(p);
 	if (!enter(p))
 		return NULL;
-	parser_advance(p);
-	struct expression *x = parser_must_be(p, parse_not(p), true);
+	expression_parser_advance(p);
+	struct expression *x = expression_parser_must_be(p, parse_not(p), true);
 
 	p->depth--;
-	return x ? parser_pair(p, EXPRESSION_NOT, offset, x, NULL) : NULL;
+	return x ? expression_parser_pair(p, EXPRESSION_NOT, offset, x, NULL) : NULL;
 }
 
 static struct expression *parse_and(struct parser *p)
@@ -225,16 +225,16 @@ static struct expression *parse_and(struct parser *p)
 	while (x && p->token.kind == TOKEN_AND) {
 		size_t offset = p->token.offset;
 
-		x = parser_must_be(p, x, true);
-		parser_advance(p);
-		struct expression *right = x ? parser_must_be(p, parse_not(p), true) : NULL;
+		x = expression_parser_must_be(p, x, true);
+		expression_parser_advance(p);
+		struct expression *right = x ? expression_parser_must_be(p, parse_not(p), true) : NULL;
 
-		x = right ? parser_pair(p, EXPRESSION_AND, offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, EXPRESSION_AND, offset, x, right) : NULL;
 	}
 	return x;
 }
 
-struct expression *parser_parse(struct parser *p)
+struct expression *expression_parser_parse(struct parser *p)
 {
 	if (!enter(p))
 		return NULL;
@@ -243,11 +243,11 @@ struct expression *parser_parse(struct parser *p)
 	while (x && p->token.kind == TOKEN_OR) {
 		size_t offset = p->token.offset;
 
-		x = parser_must_be(p, x, true);
-		parser_advance(p);
-		struct expression *right = x ? parser_must_be(p, parse_and(p), true) : NULL;
+		x = expression_parser_must_be(p, x, true);
+		expression_parser_advance(p);
+		struct expression *right = x ? expression_parser_must_be(p, parse_and(p), true) : NULL;
 
-		x = right ? parser_pair(p, EXPRESSION_OR, offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, EXPRESSION_OR, offset, x, right) : NULL;
 	}
 	p->depth--;
 	return x;
@@ -261,10 +261,10 @@ struct expression *expression_parse(
 		.arena = arena, .catalog = c, .source = source, .text = arena_str(arena, text), .line = line, .column = column, .e = e
 	};
 
-	parser_advance(&p);
-	struct expression *x = parser_parse(&p);
+	expression_parser_advance(&p);
+	struct expression *x = expression_parser_parse(&p);
 
 	if (x && p.token.kind != TOKEN_END)
-		return parser_fail_token(&p, "an operator");
+		return expression_parser_fail_token(&p, "an operator");
 	return x;
 }

@@ -22,14 +22,14 @@ static bool metric_unknown(struct parser *p, const char *function)
 	struct str id = p->token.text;
 
 	if (map_has(&p->catalog->signal_by_id, id)) {
-		parser_fail(p, p->token.offset, "\"" STR_FMT "\" is a signal; %s() takes a metric", STR_ARG(id), function);
+		expression_parser_fail(p, p->token.offset, "\"" STR_FMT "\" is a signal; %s() takes a metric", STR_ARG(id), function);
 		return false;
 	}
-	parser_fail(p, p->token.offset, "no metric is called \"" STR_FMT "\"", STR_ARG(id));
+	expression_parser_fail(p, p->token.offset, "no metric is called \"" STR_FMT "\"", STR_ARG(id));
 	struct str near = nearest_metric(p->catalog, id);
 
 	if (near.len)
-		parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
+		expression_parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near));
 	return false;
 }
 
@@ -39,18 +39,18 @@ static bool condition_values(struct parser *p, struct label_condition *condition
 	struct token token = p->token;
 
 	if (token.kind != TOKEN_STRING) {
-		parser_fail_token(p, "a text in quotes");
+		expression_parser_fail_token(p, "a text in quotes");
 		return false;
 	}
 	struct regex *re = regex_new(token.text, &why);
 
 	if (!re) {
-		parser_fail(p, token.offset, "\"" STR_FMT "\" is no regular expression: %s", STR_ARG(token.text), why.message);
+		expression_parser_fail(p, token.offset, "\"" STR_FMT "\" is no regular expression: %s", STR_ARG(token.text), why.message);
 		return false;
 	}
 	regex_free(re);
 	condition->values = token.text;
-	parser_advance(p);
+	expression_parser_advance(p);
 	return true;
 }
 
@@ -60,19 +60,19 @@ static bool parse_conditions(struct parser *p, struct expression *x)
 		return true;
 	x->conditions = ARENA_ARRAY(p->arena, struct label_condition, CONDITION_LIMIT);
 	do {
-		parser_advance(p);
+		expression_parser_advance(p);
 		if (x->condition_count == CONDITION_LIMIT) {
-			parser_fail(p, p->token.offset, "more than %d label conditions", CONDITION_LIMIT);
+			expression_parser_fail(p, p->token.offset, "more than %d label conditions", CONDITION_LIMIT);
 			return false;
 		}
 		struct label_condition *condition = &x->conditions[x->condition_count++];
 
 		condition->label = p->token.text;
-		if (!parser_expect(p, TOKEN_NAME, "a label name") || !parser_expect(p, TOKEN_ASSIGN, "\"=\"") ||
+		if (!expression_parser_expect(p, TOKEN_NAME, "a label name") || !expression_parser_expect(p, TOKEN_ASSIGN, "\"=\"") ||
 			!condition_values(p, condition))
 			return false;
 	} while (p->token.kind == TOKEN_COMMA);
-	return parser_expect(p, TOKEN_RIGHT_BRACE, "\",\" or \"}\"");
+	return expression_parser_expect(p, TOKEN_RIGHT_BRACE, "\",\" or \"}\"");
 }
 
 static const struct metric_spec *parse_metric(struct parser *p, const struct primitive_row *row)
@@ -80,7 +80,7 @@ static const struct metric_spec *parse_metric(struct parser *p, const struct pri
 	const struct metric_spec *metric;
 
 	if (p->token.kind != TOKEN_NAME) {
-		parser_fail_token(p, "a metric");
+		expression_parser_fail_token(p, "a metric");
 		return NULL;
 	}
 	metric = map_get(&p->catalog->metric_by_id, p->token.text);
@@ -89,11 +89,11 @@ static const struct metric_spec *parse_metric(struct parser *p, const struct pri
 		return NULL;
 	}
 	if (!(type_bit(metric->type) & row->types)) {
-		parser_fail(p, p->token.offset, "%s() takes %s; " STR_FMT " is of type %s", row->name, row->takes, STR_ARG(metric->id),
+		expression_parser_fail(p, p->token.offset, "%s() takes %s; " STR_FMT " is of type %s", row->name, row->takes, STR_ARG(metric->id),
 			metric_type_name(metric->type));
 		return NULL;
 	}
-	parser_advance(p);
+	expression_parser_advance(p);
 	return metric;
 }
 
@@ -104,17 +104,17 @@ static bool parse_number_argument(struct parser *p, struct expression *x)
 	bool negative = p->token.kind == TOKEN_MINUS;
 
 	if (negative)
-		parser_advance(p);
+		expression_parser_advance(p);
 	if (p->token.kind != TOKEN_NUMBER) {
-		parser_fail_token(p, "a number");
+		expression_parser_fail_token(p, "a number");
 		return false;
 	}
 	x->number = negative ? -p->token.number : p->token.number;
 	if (x->primitive == PRIMITIVE_QUANTILE && !(x->number >= 0 && x->number <= 1)) {
-		parser_fail(p, p->token.offset, "a quantile lies between 0 and 1");
+		expression_parser_fail(p, p->token.offset, "a quantile lies between 0 and 1");
 		return false;
 	}
-	parser_advance(p);
+	expression_parser_advance(p);
 	return true;
 }
 
@@ -123,43 +123,43 @@ static bool parse_last_argument(struct parser *p, const struct primitive_row *ro
 {
 	if (row->form == FORM_METRIC || row->form == FORM_NUMBER_METRIC)
 		return true;
-	if (!parser_expect(p, TOKEN_COMMA, "\",\""))
+	if (!expression_parser_expect(p, TOKEN_COMMA, "\",\""))
 		return false;
 	if (row->form == FORM_METRIC_NUMBER)
 		return parse_number_argument(p, x);
 	if (row->form == FORM_METRIC_METRIC)
 		return (x->second_metric = parse_metric(p, row)) != NULL;
 	x->label = p->token.text;
-	return parser_expect(p, TOKEN_NAME, "a label name");
+	return expression_parser_expect(p, TOKEN_NAME, "a label name");
 }
 
 static struct expression *parse_primitive(struct parser *p, const struct primitive_row *row, size_t offset)
 {
-	struct expression *x = parser_node(p, EXPRESSION_PRIMITIVE, offset);
+	struct expression *x = expression_parser_node(p, EXPRESSION_PRIMITIVE, offset);
 
 	if (!x)
 		return NULL;
 	x->primitive = row->primitive;
-	if (row->form == FORM_NUMBER_METRIC && (!parse_number_argument(p, x) || !parser_expect(p, TOKEN_COMMA, "\",\"")))
+	if (row->form == FORM_NUMBER_METRIC && (!parse_number_argument(p, x) || !expression_parser_expect(p, TOKEN_COMMA, "\",\"")))
 		return NULL;
 	x->metric = parse_metric(p, row);
 	if (!x->metric || !parse_conditions(p, x) || !parse_last_argument(p, row, x))
 		return NULL;
-	return parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
+	return expression_parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
 }
 
 /* min(a, b, c) is min(min(a, b), c). */
 static struct expression *parse_arguments(struct parser *p, const struct function_row *row, size_t offset)
 {
-	struct expression *x = parser_must_be(p, parser_parse(p), false);
+	struct expression *x = expression_parser_must_be(p, expression_parser_parse(p), false);
 	int count = 1;
 
 	if (x && row->arguments == 1) {
 		size_t at = (size_t)x->offset;
 
 		if (row->kind == EXPRESSION_BEFORE && x->kind != EXPRESSION_SIGNAL)
-			return parser_fail(p, at, "before() takes the name of a signal");
-		struct expression *whole = parser_pair(p, row->kind, offset, x, NULL);
+			return expression_parser_fail(p, at, "before() takes the name of a signal");
+		struct expression *whole = expression_parser_pair(p, row->kind, offset, x, NULL);
 
 		if (whole && row->kind == EXPRESSION_BEFORE) {
 			whole->signal = x->signal;
@@ -168,14 +168,14 @@ static struct expression *parse_arguments(struct parser *p, const struct functio
 		return whole;
 	}
 	while (x && p->token.kind == TOKEN_COMMA && (row->arguments < 0 || count < row->arguments)) {
-		parser_advance(p);
-		struct expression *right = parser_must_be(p, parser_parse(p), false);
+		expression_parser_advance(p);
+		struct expression *right = expression_parser_must_be(p, expression_parser_parse(p), false);
 
-		x = right ? parser_pair(p, row->kind, offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, row->kind, offset, x, right) : NULL;
 		count++;
 	}
 	if (x && count < 2)
-		return parser_fail_token(p, "\",\" and another argument");
+		return expression_parser_fail_token(p, "\",\" and another argument");
 	return x;
 }
 
@@ -187,13 +187,13 @@ static struct expression *unknown_function(struct parser *p, struct token name)
 		nearest_offer(&near, str_from(primitive_rows[i].name));
 	for (size_t i = 0; i < function_row_count; i++)
 		nearest_offer(&near, str_from(function_rows[i].name));
-	parser_fail(p, name.offset, "no function is called \"" STR_FMT "\"", STR_ARG(name.text));
-	return near.best.len ? parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near.best)) : NULL;
+	expression_parser_fail(p, name.offset, "no function is called \"" STR_FMT "\"", STR_ARG(name.text));
+	return near.best.len ? expression_parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near.best)) : NULL;
 }
 
 static struct expression *parse_call(struct parser *p, struct token name)
 {
-	parser_advance(p);
+	expression_parser_advance(p);
 	for (size_t i = 0; i < primitive_row_count; i++) {
 		if (str_is(name.text, primitive_rows[i].name))
 			return parse_primitive(p, &primitive_rows[i], name.offset);
@@ -202,7 +202,7 @@ static struct expression *parse_call(struct parser *p, struct token name)
 		if (str_is(name.text, function_rows[i].name)) {
 			struct expression *x = parse_arguments(p, &function_rows[i], name.offset);
 
-			return x && parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
+			return x && expression_parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
 		}
 	}
 	return unknown_function(p, name);
@@ -213,7 +213,7 @@ static struct expression *parse_signal(struct parser *p, struct token name)
 	const struct signal_spec *signal = map_get(&p->catalog->signal_by_id, name.text);
 
 	if (signal) {
-		struct expression *x = parser_node(p, EXPRESSION_SIGNAL, name.offset);
+		struct expression *x = expression_parser_node(p, EXPRESSION_SIGNAL, name.offset);
 
 		if (x)
 			x->signal = signal;
@@ -222,39 +222,39 @@ static struct expression *parse_signal(struct parser *p, struct token name)
 	const struct metric_spec *metric = map_get(&p->catalog->metric_by_id, name.text);
 
 	if (metric) {
-		parser_fail(p, name.offset, "\"" STR_FMT "\" is a metric, not a signal", STR_ARG(name.text));
-		return parser_hint(p, "say what is asked of it, such as %s(" STR_FMT ")", metric->type == METRIC_GAUGE ? "level" : "count",
+		expression_parser_fail(p, name.offset, "\"" STR_FMT "\" is a metric, not a signal", STR_ARG(name.text));
+		return expression_parser_hint(p, "say what is asked of it, such as %s(" STR_FMT ")", metric->type == METRIC_GAUGE ? "level" : "count",
 			STR_ARG(name.text));
 	}
-	parser_fail(p, name.offset, "no signal is called \"" STR_FMT "\"", STR_ARG(name.text));
+	expression_parser_fail(p, name.offset, "no signal is called \"" STR_FMT "\"", STR_ARG(name.text));
 	struct str near = catalog_nearest_signal(p->catalog, name.text);
 
-	return near.len ? parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near)) : NULL;
+	return near.len ? expression_parser_hint(p, "did you mean \"" STR_FMT "\"?", STR_ARG(near)) : NULL;
 }
 
 /* ---- leaves ---- */
 
-struct expression *parser_primary(struct parser *p)
+struct expression *expression_parser_primary(struct parser *p)
 {
 	struct token token = p->token;
 
 	if (token.kind == TOKEN_NUMBER) {
-		struct expression *x = parser_node(p, EXPRESSION_NUMBER, token.offset);
+		struct expression *x = expression_parser_node(p, EXPRESSION_NUMBER, token.offset);
 
 		if (x)
 			x->number = token.number;
-		parser_advance(p);
+		expression_parser_advance(p);
 		return x;
 	}
 	if (token.kind == TOKEN_NAME) {
-		parser_advance(p);
+		expression_parser_advance(p);
 		return p->token.kind == TOKEN_LEFT_PAREN ? parse_call(p, token) : parse_signal(p, token);
 	}
 	if (token.kind == TOKEN_LEFT_PAREN) {
-		parser_advance(p);
-		struct expression *x = parser_parse(p);
+		expression_parser_advance(p);
+		struct expression *x = expression_parser_parse(p);
 
-		return x && parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
+		return x && expression_parser_expect(p, TOKEN_RIGHT_PAREN, "\")\"") ? x : NULL;
 	}
-	return parser_fail_token(p, "a signal, a function or a number");
+	return expression_parser_fail_token(p, "a signal, a function or a number");
 }

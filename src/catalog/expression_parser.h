@@ -20,22 +20,22 @@ struct parser {
 };
 
 /* An error at a byte of the text; always NULL. */
-struct expression *parser_fail(struct parser *p, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
-struct expression *parser_hint(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+struct expression *expression_parser_fail(struct parser *p, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
+struct expression *expression_parser_hint(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The next token is not what is wanted. */
-struct expression *parser_fail_token(struct parser *p, const char *wanted);
+struct expression *expression_parser_fail_token(struct parser *p, const char *wanted);
 
-void parser_advance(struct parser *p);
-bool parser_expect(struct parser *p, enum token_kind kind, const char *wanted);
+void expression_parser_advance(struct parser *p);
+bool expression_parser_expect(struct parser *p, enum token_kind kind, const char *wanted);
 
 /* NULL with an error when the expression has too many nodes. */
-struct expression *parser_node(struct parser *p, enum expression_kind kind, size_t offset);
-struct expression *parser_pair(
+struct expression *expression_parser_node(struct parser *p, enum expression_kind kind, size_t offset);
+struct expression *expression_parser_pair(
 	struct parser *p, enum expression_kind kind, size_t offset, struct expression *left, struct expression *right);
 /* x, or NULL with an error when it is of the other type; NULL stays NULL. */
-struct expression *parser_must_be(struct parser *p, struct expression *x, bool condition);
+struct expression *expression_parser_must_be(struct parser *p, struct expression *x, bool condition);
 
-struct expression *parser_parse(struct parser *p);   /* a whole expression */
-struct expression *parser_primary(struct parser *p); /* a leaf, or an expression in parentheses */
+struct expression *expression_parser_parse(struct parser *p);   /* a whole expression */
+struct expression *expression_parser_primary(struct parser *p); /* a leaf, or an expression in parentheses */
 
 #endif
