@@ -39,7 +39,7 @@ double histogram_bound(uint32_t cell)
 	return base * (1 + (double)(cell % HISTOGRAM_PER_DOUBLING + 1) / HISTOGRAM_PER_DOUBLING);
 }
 
-double histogram_quantile(const struct histogram *h, double q)
+double histogram_value_at(const struct histogram *h, double q)
 {
 	double rank = q * (double)h->count;
 	uint64_t seen = 0;

@@ -15,7 +15,7 @@ struct histogram {
 void histogram_add(struct histogram *h, double seconds, uint64_t times);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 /* The q-quantile (0..1): the upper bound of its cell; NaN when empty. */
-double histogram_quantile(const struct histogram *h, double q);
+double histogram_value_at(const struct histogram *h, double q);
 /* Upper bound of a cell in seconds. */
 double histogram_bound(uint32_t cell);
 
