@@ -80,7 +80,7 @@ static const struct option_spec simulation_options_list[] = {
 	{ "answer-tokens", 0, OPTION_INTEGER, AT(sim.answer_tokens), .argument = "N", .preset = "180", .least = 1,
 		.help = "Mean length of an answer that nothing else ends." },
 	{ "self-traffic", 0, OPTION_STRING, AT(sim.self_traffic), .argument = "SPEC",
-		.help = "Requests to itself: rate=8,prompt=800,output=150[,prefix=0.5][,temperature=0.7][,spread=0.6][,seed=1], or a "
+		.help = "Requests to itself: rate=8,prompt=800,output=150[,prefix=0.3][,temperature=0.7][,spread=0.6][,seed=1], or a "
 			"trace: FILE "
 			"or trace=FILE[,speed=2] (Azure CSV, Mooncake JSON lines)." },
 	{ "fault", 0, OPTION_STRINGS, AT(faults), .argument = "FAULT",

@@ -349,8 +349,10 @@ static void write_head(struct exchange *x, int status, const char *content_type,
 
 void exchange_answer(struct exchange *x, int status, const char *content_type, const char *headers, struct str body)
 {
-	if (x->state != CONNECTION_BUSY)
+	if (x->state != CONNECTION_BUSY) {
+		x->user = NULL; /* whoever answers no longer wants to hear that the client went */
 		return;
+	}
 	write_head(x, status, content_type, headers);
 	buf_printf(&x->out, "Content-Length: %zu\r\n\r\n", body.len);
 	if (!x->head_only)
@@ -392,12 +394,12 @@ bool exchange_write(struct exchange *x, struct str chunk)
 
 void exchange_end(struct exchange *x)
 {
+	x->user = NULL;
 	if (x->state != CONNECTION_BUSY)
 		return;
 	if (x->streamed && x->chunked && !x->head_only)
 		buf_add(&x->out, STR("0\r\n\r\n"));
 	x->state = CONNECTION_ENDING;
-	x->user = NULL;
 	flush(x);
 	if (x->state != CONNECTION_CLOSED && !x->writing)
 		after_send(x);
@@ -405,6 +407,7 @@ void exchange_end(struct exchange *x)
 
 void exchange_cut(struct exchange *x)
 {
+	x->user = NULL;
 	if (x->state == CONNECTION_BUSY)
 		connection_close(x, false);
 }

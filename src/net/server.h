@@ -27,7 +27,7 @@ struct server_options {
 };
 
 struct server_handler {
-	/* A whole request. The message is valid until exchange_end of `x`, or until on_gone. Answer now or later. */
+	/* A whole request. The message is valid until the answer is whole (exchange_answer, _end, _cut) or on_gone. Answer now or later. */
 	void (*on_request)(void *context, struct exchange *x, const struct message *m);
 	/* The client went away, or was too slow, before the answer was whole. `x` ends here. Never called from inside an exchange_ call. */
 	void (*on_gone)(void *context, struct exchange *x);

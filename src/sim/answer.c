@@ -53,7 +53,7 @@ static void answer_free(struct answer *a)
 	mem_free(a);
 }
 
-void answer_reap(struct replica *r)
+void answers_free_over(struct replica *r)
 {
 	while (r->over) {
 		struct answer *a = r->over;
@@ -71,15 +71,62 @@ static void count_web(const struct answer *a)
 		a->request_bytes, 0);
 }
 
-/* All completions are over. */
-static void finish(struct answer *a)
+/* ---- handing out ---- */
+
+void answer_changed(struct answer *a)
 {
-	if (a->done)
+	struct simulator *sim = a->replica->sim;
+
+	if (a->changed || a->done)
+		return;
+	a->changed = true;
+	a->changed_next = NULL;
+	if (!sim->changed)
+		sim->changed_end = &sim->changed;
+	*sim->changed_end = a;
+	sim->changed_end = &a->changed_next;
+}
+
+static bool reached_cut(const struct answer *a)
+{
+	return a->cut_after && a->choices[0].said >= a->cut_after;
+}
+
+/* The stream breaks off: the client sees a reset, the engine an abort. */
+static void break_off(struct answer *a)
+{
+	struct exchange *x = a->exchange;
+
+	a->exchange = NULL;
+	if (x)
+		exchange_cut(x);
+	answer_abandon(a);
+}
+
+static void hand_out(struct answer *a)
+{
+	if (reached_cut(a))
+		break_off(a);
+	for (uint32_t i = 0; i < a->count && !a->error.ptr; i++)
+		deliver_choice(&a->choices[i]);
+	if (a->live)
 		return;
 	a->done = true;
 	deliver_end(a);
 	count_web(a);
 	retire(a);
+}
+
+void answers_hand_out(struct simulator *sim)
+{
+	while (sim->changed) {
+		struct answer *a = sim->changed;
+
+		sim->changed = a->changed_next;
+		a->changed = false;
+		if (!a->done)
+			hand_out(a);
+	}
 }
 
 /* ---- what the model will say ---- */
@@ -184,7 +231,7 @@ static void submit_all(struct answer *a)
 	maybe_cut(a);
 	link_answer(a);
 	a->live = a->count;
-	for (uint32_t i = 0; i < a->count && !a->done; i++)
+	for (uint32_t i = 0; i < a->count; i++)
 		submit(&a->choices[i], openai_room(&a->request, a->choices[i].prompt, max_len));
 }
 
@@ -212,7 +259,7 @@ void answer_self(struct replica *r, const struct traffic_request *t)
 	struct answer *a;
 	struct prompt *p;
 
-	if (!r->server)
+	if (!r->server || r->stale) /* nobody there; or everybody has just left */
 		return;
 	if (r->effect.http_500 > 0 && rng_unit(&r->rng) < r->effect.http_500) {
 		web_count(&r->web, "POST", "/v1/completions", 500, 0.001, 0, 0);
@@ -240,38 +287,22 @@ void answer_self(struct replica *r, const struct traffic_request *t)
 
 /* ---- events ---- */
 
-static void break_off(struct answer *a)
-{
-	struct exchange *x = a->exchange;
-
-	a->exchange = NULL;
-	if (x)
-		exchange_cut(x);
-	answer_abandon(a);
-}
-
 static void on_tokens(struct choice *c, const struct engine_event *event)
 {
 	struct sim_engine *at = c->at;
-	struct answer *a = c->answer;
-	double hold = a->replica->effect.hold;
-	bool last;
+	double hold = c->answer->replica->effect.hold;
 
+	if (c->said == c->sent)
+		c->due = event->time;
 	c->said += event->tokens;
-	last = c->said >= c->output;
 	if (event->first)
-		meter_add(&at->meter, HISTOGRAM_TTFT, event->time - a->began);
-	else if (hold > 0 && !last && event->time - c->delivered < hold)
+		meter_add(&at->meter, HISTOGRAM_TTFT, event->time - c->answer->began);
+	else if (hold > 0 && c->said < c->output && event->time - c->delivered < hold)
 		return; /* a slow API server: more tokens will come with these */
 	else
 		meter_add(&at->meter, HISTOGRAM_ITL, event->time - c->delivered);
 	c->delivered = event->time;
-	if (a->cut_after && c->said >= a->cut_after) {
-		break_off(a);
-		return;
-	}
-	if (!last) /* the last ones go out with the reason of the end */
-		deliver_tokens(c, event->time);
+	answer_changed(c->answer);
 }
 
 static void on_transfer(struct choice *c, const struct engine_event *event)
@@ -297,17 +328,15 @@ static void on_finished(struct choice *c, const struct engine_event *event)
 	enum engine_finish how = event->timeline->finish;
 
 	c->handle = 0;
-	if (a->live)
-		a->live--;
+	a->live--;
 	if (how == FINISH_STOP || how == FINISH_LENGTH) {
 		c->finish = c->stopped ? "stop" : "length";
 		meter_finished(&c->at->meter, event->timeline, event->time, a->request.n, a->request.max_tokens);
-		deliver_tokens(c, event->time);
-	} else if (how == FINISH_ERROR || how == FINISH_REJECTED) {
-		deliver_error(a, how == FINISH_REJECTED ? 400 : 500, event->reason ? event->reason : "the engine failed");
+	} else if ((how == FINISH_ERROR || how == FINISH_REJECTED) && !a->error.ptr) {
+		a->status = how == FINISH_REJECTED ? 400 : 500;
+		a->error = arena_str(&a->arena, str_from(event->reason ? event->reason : "the engine failed"));
 	}
-	if (!a->live)
-		finish(a);
+	answer_changed(a);
 }
 
 void answer_observe(void *context, const struct engine_event *event)
@@ -327,7 +356,7 @@ void answer_observe(void *context, const struct engine_event *event)
 void answer_abandon(struct answer *a)
 {
 	a->exchange = NULL;
-	for (uint32_t i = 0; i < a->count && !a->done; i++)
+	for (uint32_t i = 0; i < a->count; i++)
 		if (a->choices[i].handle)
 			engine_abort(a->choices[i].at->engine, a->choices[i].handle);
 }
@@ -342,5 +371,6 @@ void answer_drop_all(struct replica *r)
 		a->done = true;
 		retire(a);
 	}
-	answer_reap(r);
+	answers_hand_out(r->sim); /* forgets those that are done */
+	answers_free_over(r);
 }

@@ -123,9 +123,10 @@ void sim_advance(struct simulator *sim)
 		for (uint32_t i = 0; i < sim->replicas[r].engine_count; i++)
 			if (sim->replicas[r].engines[i].engine)
 				play_engine(&sim->replicas[r].engines[i], now);
+	answers_hand_out(sim);
 	sim->advancing = false;
 	for (uint32_t r = 0; r < sim->replica_count; r++)
-		answer_reap(&sim->replicas[r]);
+		answers_free_over(&sim->replicas[r]);
 	arm(sim);
 }
 

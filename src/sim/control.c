@@ -41,8 +41,8 @@ static void add_fault(struct replica *r, struct exchange *x, const struct messag
 		f.replica = (int)r->index; /* whoever is asked is meant */
 	VEC_PUSH(&r->sim->faults.items, f);
 	log_note("fault added: " STR_FMT, STR_ARG(str_head(str_trim(m->body), 120)));
+	answer_list(r, x, 200); /* first: a crash takes this connection too */
 	sim_apply_faults(r->sim);
-	answer_list(r, x, 200);
 }
 
 static void clear_faults(struct replica *r, struct exchange *x, const struct message *m)
@@ -57,8 +57,8 @@ static void clear_faults(struct replica *r, struct exchange *x, const struct mes
 	}
 	fault_clear(&r->sim->faults, f.kind);
 	log_note("faults cleared: %s", name.len ? fault_name(f.kind) : "all");
+	answer_list(r, x, 200); /* first: a crash takes this connection too */
 	sim_apply_faults(r->sim);
-	answer_list(r, x, 200);
 }
 
 void control_fault(struct replica *r, struct exchange *x, const struct message *m)

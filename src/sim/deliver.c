@@ -20,13 +20,13 @@ static struct reply_usage usage_of_all(const struct answer *a)
 /* The text of what was said and not yet sent, cut where a stop string begins. */
 static struct str next_text(struct choice *c, struct buf *text)
 {
-	uint32_t to = c->said < c->words ? c->said : c->words;
+	uint32_t to = c->said < c->words ? c->said : c->words; /* the end-of-sequence token has no text */
 	size_t left = c->bytes - c->sent_bytes;
 
 	buf_reset(text);
 	if (to > c->sent)
 		words_add(text, c->seed, c->sent, to);
-	c->sent = to > c->sent ? to : c->sent;
+	c->sent = c->said;
 	if (text->len > left)
 		text->len = left;
 	c->sent_bytes += text->len;
@@ -52,14 +52,23 @@ static void add_role(struct choice *c, struct buf *out)
 	reply_role_event(buf_str(&a->opening), c->index, a->request.continuous_usage ? &none : NULL, out);
 }
 
-void deliver_tokens(struct choice *c, double due)
+/* Is there anything that the client should hear of now? Of the last token only with the reason of the end. */
+static bool has_news(const struct choice *c)
+{
+	const struct answer *a = c->answer;
+	bool over = c->finish && !c->told, more = c->said > c->sent && c->said < c->output;
+
+	return a->exchange && a->request.stream && (over || (more && !a->blocked && c->delivered >= c->due));
+}
+
+void deliver_choice(struct choice *c)
 {
 	struct answer *a = c->answer;
 	struct simulator *sim = a->replica->sim;
 	struct reply_usage usage = usage_of(c);
 	struct str text;
 
-	if (!a->exchange || !a->request.stream || (a->blocked && !c->finish))
+	if (!has_news(c))
 		return;
 	begin_stream(a);
 	buf_reset(&sim->scratch);
@@ -68,17 +77,17 @@ void deliver_tokens(struct choice *c, double due)
 	if (text.len || c->finish)
 		reply_text_event(buf_str(&a->opening), a->request.chat, c->index, text, c->finish,
 			a->request.continuous_usage ? &usage : NULL, &sim->scratch);
+	c->told = c->finish != NULL;
 	a->blocked = !exchange_write(a->exchange, buf_str(&sim->scratch));
-	sim_note_lateness(sim, due);
+	sim_note_lateness(sim, c->due);
 }
 
-/* A slow client has caught up: what was said meanwhile comes as one event a choice. */
-void answer_drained(struct answer *a)
+static void add_error(const struct answer *a, struct buf *out)
 {
-	a->blocked = false;
-	for (uint32_t i = 0; i < a->count && a->exchange && !a->done; i++)
-		if (a->choices[i].said > a->choices[i].sent && !a->choices[i].finish)
-			deliver_tokens(&a->choices[i], sim_now(a->replica->sim));
+	struct openai_error e = { 0 };
+
+	openai_refuse(&e, a->status, NULL, STR_FMT, STR_ARG(a->error));
+	openai_error_write(&e, flat_errors(a->replica), out);
 }
 
 static void end_stream(struct answer *a)
@@ -87,11 +96,25 @@ static void end_stream(struct answer *a)
 	struct reply_usage usage = usage_of_all(a);
 
 	buf_reset(out);
-	if (a->request.include_usage && !a->failed)
+	if (a->error.ptr) { /* the head said 200: the error comes as an event, as from vLLM */
+		buf_add(out, STR("data: "));
+		add_error(a, out);
+		buf_add(out, STR("\n\n"));
+	} else if (a->request.include_usage) {
 		reply_usage_event(buf_str(&a->opening), &usage, out);
+	}
 	reply_done(out);
 	exchange_write(a->exchange, buf_str(out));
 	exchange_end(a->exchange);
+}
+
+static void end_failed(struct answer *a)
+{
+	struct buf *out = &a->replica->sim->scratch;
+
+	buf_reset(out);
+	add_error(a, out);
+	exchange_answer(a->exchange, a->status, "application/json", NULL, buf_str(out));
 }
 
 static void end_whole(struct answer *a)
@@ -112,39 +135,13 @@ static void end_whole(struct answer *a)
 
 void deliver_end(struct answer *a)
 {
-	if (!a->exchange)
-		return;
-	if (a->began_stream)
+	if (a->exchange && a->began_stream)
 		end_stream(a);
-	else if (!a->failed)
+	else if (a->exchange && a->error.ptr)
+		end_failed(a);
+	else if (a->exchange)
 		end_whole(a);
 	a->exchange = NULL;
-}
-
-/* Before the first event an error is an ordinary answer; after it, an event, as vLLM does. */
-void deliver_error(struct answer *a, int status, const char *message)
-{
-	struct openai_error e = { 0 };
-	struct buf *out = &a->replica->sim->scratch;
-
-	if (a->failed)
-		return;
-	a->failed = true;
-	a->status = a->began_stream ? 200 : status;
-	if (!a->exchange)
-		return;
-	openai_refuse(&e, status, NULL, "%s", message);
-	buf_reset(out);
-	if (!a->began_stream) {
-		struct exchange *x = a->exchange;
-
-		a->exchange = NULL;
-		openai_error_write(&e, flat_errors(a->replica), out);
-		exchange_answer(x, status, "application/json", NULL, buf_str(out));
-		return;
-	}
-	buf_add(out, STR("data: "));
-	openai_error_write(&e, flat_errors(a->replica), out);
-	buf_add(out, STR("\n\n"));
-	exchange_write(a->exchange, buf_str(out));
+	if (a->began_stream)
+		a->status = 200; /* that is what counts as HTTP's */
 }

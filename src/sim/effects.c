@@ -50,8 +50,10 @@ static void affect_engine(struct sim_engine *at, const struct fault_effect *x, d
 /* All clients leave at the same moment; the gauges are written after steps only, and none follows. */
 static void go_stale(struct replica *r)
 {
-	for (uint32_t i = 0; i < r->engine_count; i++)
+	for (uint32_t i = 0; i < r->engine_count; i++) {
 		engine_state(r->engines[i].engine, &r->engines[i].frozen);
+		r->engines[i].frozen_steps = r->engines[i].frozen.counters->steps;
+	}
 	r->stale = true;
 	for (struct answer *a = r->answers, *next; a; a = next) {
 		struct exchange *x = a->exchange;

@@ -23,6 +23,7 @@ struct sim_engine {
 	struct engine *engine;
 	struct meter meter;
 	struct engine_state frozen; /* what the page shows while its gauges are stale */
+	uint64_t frozen_steps;
 	double preempt_due;         /* next blow of a preemption storm */
 };
 
@@ -41,15 +42,18 @@ struct choice {
 	bool stopped;        /* by a stop string or its end */
 	uint32_t said, sent; /* tokens made, tokens whose text is out */
 	size_t sent_bytes;
-	double delivered; /* when tokens were last handed out */
-	bool opened;      /* its role event is out */
-	const char *finish;
+	double delivered;   /* when tokens were last handed out */
+	double due;         /* when the first token that is not sent yet was made */
+	bool opened;        /* its role event is out */
+	const char *finish; /* its reason, once it is over */
+	bool told;          /* the client knows */
 };
 
 /* One request with all its completions. exchange NULL: nobody listens (self-traffic, or the client went). */
 struct answer {
 	struct replica *replica;
 	struct answer *next, *previous;
+	struct answer *changed_next; /* in the list of answers that have something to hand out */
 	struct arena arena;
 	struct exchange *exchange;
 	struct openai_request request;
@@ -61,7 +65,8 @@ struct answer {
 	size_t request_bytes;
 	uint32_t cut_after; /* tokens after which the stream breaks off; 0 = never */
 	int status;         /* of HTTP, for the counters */
-	bool began_stream, blocked, failed, self, done;
+	struct str error;   /* why it failed; ptr NULL: it did not */
+	bool began_stream, blocked, changed, self, done;
 };
 
 struct replica {
@@ -97,6 +102,7 @@ struct simulator {
 	uint32_t replica_count;
 	struct fault_list faults;
 	struct traffic *traffic; /* or NULL */
+	struct answer *changed, **changed_end;
 	struct bucketed lateness, lateness_recent;
 	uint64_t self_requests;
 	double reported, recent_since;
@@ -123,26 +129,27 @@ struct sim_engine *replica_pick(struct replica *r);
 bool replica_listen(struct replica *r, struct error *e);
 
 /* answer.c */
-/* Hands the parsed request (in answer->arena) to the engines. `x` may be NULL. */
-void answer_start(struct answer *a, struct exchange *x);
 struct answer *answer_new(struct replica *r);
-/* The client is gone. */
-void answer_abandon(struct answer *a);
-void answer_drop_all(struct replica *r); /* engines are gone already */
-void answer_reap(struct replica *r);
-void answer_drained(struct answer *a);
-engine_observer answer_observe; /* context: struct sim_engine */
-
+/* Hands the parsed request (in answer->arena) to the engines. */
+void answer_start(struct answer *a, struct exchange *x);
 /* A request of the server's own traffic. */
 void answer_self(struct replica *r, const struct traffic_request *t);
+/* The client is gone. */
+void answer_abandon(struct answer *a);
+void answer_drop_all(struct replica *r); /* the engines are gone already */
+/* Engines only note what happened; afterwards this hands it out, all that a stream missed meanwhile as one event. So a program that is
+ * late catches up, and nothing is sent from inside an engine. */
+void answer_changed(struct answer *a);
+void answers_hand_out(struct simulator *sim);
+void answers_free_over(struct replica *r);
+engine_observer answer_observe; /* context: struct sim_engine */
 
 /* effects.c: works out what is active now. */
 void sim_apply_faults(struct simulator *sim);
 
 /* deliver.c: what the client gets */
-void deliver_tokens(struct choice *c, double due);
+void deliver_choice(struct choice *c);
 void deliver_end(struct answer *a);
-void deliver_error(struct answer *a, int status, const char *message);
 
 /* routes.c, control.c, metrics.c */
 void route_request(void *context, struct exchange *x, const struct message *m);

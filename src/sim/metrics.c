@@ -34,7 +34,8 @@ static void fill_engines(const struct replica *r, struct page_engine *engines)
 	for (uint32_t i = 0; i < r->engine_count; i++) {
 		engine_state(r->engines[i].engine, &engines[i].state);
 		engines[i].meter = &r->engines[i].meter;
-		if (r->stale) {
+		/* the next step writes the gauges again */
+		if (r->stale && engines[i].state.counters->steps == r->engines[i].frozen_steps) {
 			engines[i].state.running = r->engines[i].frozen.running;
 			engines[i].state.waiting = r->engines[i].frozen.waiting;
 			engines[i].state.deferred = r->engines[i].frozen.deferred;

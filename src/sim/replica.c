@@ -65,19 +65,20 @@ static void on_gone(void *context, struct exchange *x)
 {
 	struct answer *a = exchange_user(x);
 
-	sim_advance(a->replica->sim);
-	a->exchange = NULL;
-	if (!a->done)
-		answer_abandon(a);
-	sim_advance(a->replica->sim);
+	answer_abandon(a);
+	sim_advance(((struct replica *)context)->sim);
 }
 
+/* A slow client has caught up: what was said meanwhile comes as one event a choice. */
 static void on_drained(void *context, struct exchange *x)
 {
 	struct answer *a = exchange_user(x);
 
-	if (a)
-		answer_drained(a);
+	if (!a)
+		return;
+	a->blocked = false;
+	answer_changed(a);
+	sim_advance(a->replica->sim);
 }
 
 static void on_refused(void *context, int status)

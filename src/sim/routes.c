@@ -8,9 +8,9 @@
 
 static void answer_json(struct replica *r, struct exchange *x, const struct message *m, const char *handler, struct str body)
 {
-	exchange_answer(x, 200, "application/json", NULL, body);
-	if (handler)
+	if (handler) /* before the answer, with which the message ends */
 		web_count(&r->web, str_is(m->method, "GET") ? "GET" : "POST", handler, 200, 0.0005, m->body.len, body.len);
+	exchange_answer(x, 200, "application/json", NULL, body);
 }
 
 void route_refuse(struct replica *r, struct exchange *x, const struct openai_error *e)
@@ -68,8 +68,8 @@ static void complete(struct replica *r, struct exchange *x, const struct message
 	if (!bad && a->request.do_remote_prefill && !r->sim->setup->transfer.on)
 		bad = !openai_refuse(&e, 400, "kv_transfer_params", "this server was started without --kv-transfer-config");
 	if (bad) {
-		route_refuse(r, x, &e);
 		web_count(&r->web, "POST", handler, e.status, sim_now(r->sim) - a->began, m->body.len, 0);
+		route_refuse(r, x, &e);
 		a->next = r->over;
 		r->over = a;
 		return;
@@ -136,8 +136,8 @@ static void do_tokenize(struct replica *r, struct exchange *x, const struct mess
 			r->sim->setup->served.max_model_len);
 		answer_json(r, x, m, "/tokenize", buf_str(out));
 	} else {
-		route_refuse(r, x, &e);
 		web_count(&r->web, "POST", "/tokenize", e.status, 0.0005, m->body.len, 0);
+		route_refuse(r, x, &e);
 	}
 	arena_fini(&arena);
 }
@@ -190,6 +190,12 @@ static bool unauthorized(const struct replica *r, const struct message *m)
 	return key.ptr && str_starts(m->path, STR("/v1")) && !bearer_matches(message_header(m, "Authorization"), key);
 }
 
+static void answer_detail(struct replica *r, struct exchange *x, const struct message *m, int status, const char *handler, struct str body)
+{
+	web_count(&r->web, str_is(m->method, "GET") ? "GET" : "POST", handler, status, 0.0001, m->body.len, body.len);
+	exchange_answer(x, status, "application/json", NULL, body);
+}
+
 void route_request(void *context, struct exchange *x, const struct message *m)
 {
 	struct replica *r = context;
@@ -197,15 +203,13 @@ void route_request(void *context, struct exchange *x, const struct message *m)
 	const struct route *route = find_route(m, &other_method);
 
 	sim_advance(r->sim);
-	if (unauthorized(r, m)) {
-		exchange_answer(x, 401, "application/json", NULL, STR("{\"error\":\"Unauthorized\"}"));
-		web_count(&r->web, "POST", route ? route->path : "none", 401, 0.0001, m->body.len, 0);
-	} else if (route) {
+	if (unauthorized(r, m))
+		answer_detail(r, x, m, 401, route ? route->path : "none", STR("{\"error\":\"Unauthorized\"}"));
+	else if (route)
 		route->run(r, x, m);
-	} else {
-		exchange_answer(x, other_method ? 405 : 404, "application/json", NULL,
-			other_method ? STR("{\"detail\":\"Method Not Allowed\"}") : STR("{\"detail\":\"Not Found\"}"));
-		web_count(&r->web, str_is(m->method, "GET") ? "GET" : "POST", "none", other_method ? 405 : 404, 0.0001, m->body.len, 0);
-	}
+	else if (other_method)
+		answer_detail(r, x, m, 405, "none", STR("{\"detail\":\"Method Not Allowed\"}"));
+	else
+		answer_detail(r, x, m, 404, "none", STR("{\"detail\":\"Not Found\"}"));
 	sim_advance(r->sim);
 }

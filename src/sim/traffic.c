@@ -90,7 +90,7 @@ struct traffic *traffic_new(const char *spec, struct error *e)
 	struct traffic *t = NEW(struct traffic);
 	const char *trace = NULL;
 
-	*t = (struct traffic){ .prompt = 800, .output = 150, .temperature = 0.7, .spread = 0.6, .speed = 1 };
+	*t = (struct traffic){ .prompt = 800, .output = 150, .prefix = 0.3, .temperature = 0.7, .spread = 0.6, .speed = 1 };
 	arena_init(&t->arena);
 	if (!parse(t, spec, &trace, e) || (trace && !trace_read(&t->arena, trace, t->speed, &t->trace, &t->count, e))) {
 		traffic_free(t);

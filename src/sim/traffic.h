@@ -18,7 +18,7 @@ struct traffic_request {
 };
 
 struct traffic;
-/* rate=8,prompt=800,output=150[,prefix=0.5][,temperature=0][,spread=0.6][,seed=N], trace=FILE[,speed=2], or a file name alone. A trace is
+/* rate=8,prompt=800,output=150[,prefix=0.3][,temperature=0][,spread=0.6][,seed=N], trace=FILE[,speed=2], or a file name alone. A trace is
  * an Azure CSV (TIMESTAMP,ContextTokens,GeneratedTokens) or a Mooncake JSONL. NULL with an error that names the line. */
 struct traffic *traffic_new(const char *spec, struct error *e);
 void traffic_free(struct traffic *t);
