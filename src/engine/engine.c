@@ -61,7 +61,7 @@ void engine_launch(struct engine *e)
 
 	seconds += host_pause(&e->host, e->alive, e->faults.extra_pause);
 	batch->start = e->now;
-	batch->end = e->now + seconds;
+	batch->end = batch->ready = e->now + seconds;
 	if (batch->end < e->faults.stall_until)
 		batch->end = e->faults.stall_until;
 	e->in_flight = true;
@@ -170,8 +170,11 @@ void engine_set_faults(struct engine *e, const struct engine_faults *faults)
 		kv_unleak(&e->pool, e->seized - faults->seized_blocks);
 		e->seized = faults->seized_blocks;
 	}
-	if (e->in_flight && e->flight->end < faults->stall_until)
-		e->flight->end = faults->stall_until;
+	if (e->in_flight) { /* also the end of a stall: the step goes on at once */
+		double ready = e->flight->ready > e->now ? e->flight->ready : e->now;
+
+		e->flight->end = ready > faults->stall_until ? ready : faults->stall_until;
+	}
 }
 
 const struct engine_faults *engine_get_faults(const struct engine *e)

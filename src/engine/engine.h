@@ -38,6 +38,8 @@ struct engine_config {
 	struct step_cost cost;
 	/* A request reaches the scheduler this long after its arrival (HTTP, template, tokeniser, hand-over): a + b * prompt. */
 	double front_end_fixed, front_end_per_token;
+	/* Of that, so much occupies the front end's one thread: a burst queues up in front of it. In order of submission. */
+	double front_end_busy, front_end_busy_per_token;
 	uint64_t seed;
 };
 

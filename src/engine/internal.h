@@ -58,7 +58,7 @@ struct batch_entry {
 struct batch {
 	VEC(struct batch_entry) entries;
 	struct step_load load;
-	double start, end;
+	double start, end, ready; /* ready: the end but for a stall */
 };
 
 struct pending {
@@ -92,6 +92,7 @@ struct engine {
 	uint32_t alive, kept;
 	uint32_t preempt_wanted, seized; /* seized: blocks held by the fault of that name */
 	double leak_debt;
+	double front_end_free; /* when the front end has dealt with all that was submitted */
 	struct engine_faults faults;
 	struct engine_counters counters;
 	struct histogram step_seconds, inter_token, first_token, e2e, queue_time, prefill, decode, per_token;

@@ -135,6 +135,17 @@ static void reject(struct engine *e, const struct engine_request *ask, const cha
 				.kind = ENGINE_FINISHED, .time = e->now, .id = ask->id, .timeline = &timeline, .reason = reason });
 }
 
+/* When the request reaches the scheduler. */
+static double front_end_passed(struct engine *e, const struct request *r)
+{
+	const struct engine_config *c = &e->config;
+	double busy = c->front_end_busy + c->front_end_busy_per_token * r->prompt;
+	double begins = r->timeline.arrival > e->front_end_free ? r->timeline.arrival : e->front_end_free;
+
+	e->front_end_free = begins + busy;
+	return begins + c->front_end_fixed + c->front_end_per_token * r->prompt;
+}
+
 engine_handle engine_submit(struct engine *e, const struct engine_request *request)
 {
 	struct engine_request ask = *request;
@@ -149,7 +160,7 @@ engine_handle engine_submit(struct engine *e, const struct engine_request *reque
 	}
 	r = request_new(e, &ask);
 	r->status = REQUEST_PENDING;
-	pending_push(e, ask.arrival + e->config.front_end_fixed + e->config.front_end_per_token * r->prompt, r);
+	pending_push(e, front_end_passed(e, r), r);
 	return request_handle(r);
 }
 
