@@ -1,0 +1,18 @@
+/* How far a prediction can be off. The factors are those between which nine tenths of the calibration rows lie (README.md). */
+#include "engine/cost.h"
+
+const char *confidence_name(enum confidence confidence)
+{
+	static const char *const names[] = { "calibrated", "calibrated GPU, other kernels", "uncalibrated" };
+
+	return names[confidence];
+}
+
+struct band cost_band(const struct deployment *d)
+{
+	bool plain = d->model->experts == 0 && (d->weights == PRECISION_BF16 || d->weights == PRECISION_FP8) && d->dp == 1;
+	enum confidence confidence = !d->gpu->calibrated ? CONFIDENCE_UNCALIBRATED : plain ? CONFIDENCE_CALIBRATED : CONFIDENCE_RELATED;
+	static const double widths[] = { 0.12, 0.25, 0.35 };
+
+	return (struct band){ confidence, 1 / (1 + widths[confidence]), 1 + widths[confidence] };
+}
