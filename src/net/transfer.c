@@ -177,7 +177,6 @@ static void hop_begin(struct transfer *t, const struct url_parts *parts)
 static void easy_set(struct transfer *t)
 {
 	const struct http_request *r = t->request;
-	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->curl_words);
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -35,6 +35,8 @@ bool evaluation_hold(struct evaluation *ev, size_t values)
 
 bool evaluation_in_time(struct evaluation *ev)
 {
+	if (ev->options->cancel && *ev->options->cancel)
+		return error_set(ev->error, EXIT_INTERRUPTED, "query was canceled in expression evaluation");
 	return !ev->deadline_ns || clock_monotonic_ns() <= ev->deadline_ns ||
 	       error_set(ev->error, EXIT_UNREACHABLE, "query timed out in expression evaluation");
 }
