@@ -25,6 +25,9 @@ struct expo_series {
 	enum metric_type type; /* of its family */
 	struct str family;     /* name on the TYPE line, else the sample's own name */
 	void *user;            /* the caller's, NULL at first: the store's series */
+	/* Labels written with an empty value, which `labels` leaves out; NULL: none. Of the first writing of this series. */
+	const struct str *empty;
+	size_t empty_count;
 };
 
 struct expo_sample {
@@ -72,6 +75,8 @@ void expo_reader_reset(struct expo_reader *r);
 /* Reads a whole page. Always returns the page; page->error tells. `source` is for the message.
  * The body is only read during the call. */
 const struct expo_page *expo_read(struct expo_reader *r, struct str source, struct str body, enum expo_format format);
+/* The page of the last expo_read, for what changes rarely (families); empty before the first. */
+const struct expo_page *expo_reader_page(const struct expo_reader *r);
 
 /* Writer: families in order given; sample lines of a family together. Text or OpenMetrics (with # EOF by expo_write_end).
  * `name` is the name on the TYPE line; in OpenMetrics a counter's loses "_total". A type that the classic text lacks becomes what

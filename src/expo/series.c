@@ -124,6 +124,20 @@ static struct series_record *record_new(struct series_table *t, struct labels *l
 	return record;
 }
 
+/* A page of `a{instance=""}` says more than one of `a`: where exposed labels win, it has no instance. */
+static void record_note_empty(struct series_table *t, struct expo_series *shown, const struct series_text *s)
+{
+	struct str *names = NULL;
+
+	for (size_t i = 0; i < s->labels.count; i++) {
+		if (s->labels.items[i].value.len)
+			continue;
+		if (!names)
+			shown->empty = names = ARENA_ARRAY(&t->memory, struct str, s->labels.count);
+		names[shown->empty_count++] = arena_str(&t->memory, s->labels.items[i].name);
+	}
+}
+
 static bool record_change(struct series_table *t, struct series_record *record, struct str family, enum metric_type type)
 {
 	struct expo_series *shown = &record->shown;
@@ -150,6 +164,7 @@ struct series_record *series_table_put(
 		*changed = record_change(t, *slot, family, type);
 	} else {
 		*slot = record_new(t, labels, family, type);
+		record_note_empty(t, &(*slot)->shown, s);
 		*changed = false;
 	}
 	return *slot;

@@ -142,6 +142,10 @@ static void headers_build(struct transfer *t, bool home)
 	for (const char *const *h = t->request->headers; h && *h; h++)
 		if (home || !header_is_secret(*h))
 			t->headers = curl_slist_append(t->headers, *h);
+	if (t->connect_to) {
+		struct str line = arena_printf(t->arena, "Host: %s", t->place);
+		t->headers = curl_slist_append(t->headers, line.ptr);
+	}
 	if (t->request->bearer_token && home) {
 		struct str line = arena_printf(t->arena, "Authorization: Bearer %s", t->request->bearer_token);
 		t->headers = curl_slist_append(t->headers, line.ptr);
@@ -151,12 +155,34 @@ static void headers_build(struct transfer *t, bool home)
 
 static void method_set(struct transfer *t)
 {
-	if (t->is_post) {
+	if (t->is_post && t->request->body.ptr) {
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->request->body.len);
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->request->body.ptr);
+	} else if (t->is_post) {
 		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(t->request->post));
 		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->request->post);
 	} else {
 		curl_easy_setopt(t->easy, CURLOPT_HTTPGET, 1L);
 	}
+}
+
+/* libcurl checks the certificate against the host of the URL: so that is the wanted name, connected to where the real URL leads. */
+static void name_set(struct transfer *t, const struct url_parts *parts)
+{
+	CURLU *u;
+	char *url = NULL;
+	if (!t->request->server_name || strcmp(parts->scheme, "https") != 0 || !url_is_home(t, parts) || !(u = curl_url()))
+		return;
+	if (curl_url_set(u, CURLUPART_URL, t->url.ptr, 0) == CURLUE_OK &&
+		curl_url_set(u, CURLUPART_HOST, t->request->server_name, 0) == CURLUE_OK && curl_url_get(u, CURLUPART_URL, &url, 0) == CURLUE_OK) {
+		struct str to = arena_printf(t->arena, "::%s:%s", parts->host, parts->port);
+		curl_slist_free_all(t->connect_to);
+		t->connect_to = curl_slist_append(NULL, to.ptr);
+		curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
+		curl_easy_setopt(t->easy, CURLOPT_URL, url);
+	}
+	curl_free(url);
+	curl_url_cleanup(u);
 }
 
 /* Sets the handle up for t->url, with what is left of the time. */
@@ -168,8 +194,10 @@ static void hop_begin(struct transfer *t, const struct url_parts *parts)
 	t->abort = HTTP_OK;
 	answer_begin(t);
 	curl_easy_setopt(t->easy, CURLOPT_URL, t->url.ptr);
+	name_set(t, parts);
 	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms > 1 ? left_ms : 1));
-	curl_easy_setopt(t->easy, CURLOPT_PROXY, host_is_loopback(parts->host) ? "" : NULL); /* NULL: as the environment says */
+	const char *proxy = t->request->proxy_url;
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy ? proxy : host_is_loopback(parts->host) ? "" : NULL); /* NULL: as the environment says */
 	method_set(t);
 	headers_build(t, url_is_home(t, parts));
 }
@@ -189,6 +217,10 @@ static void easy_set(struct transfer *t)
 	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, r->insecure ? 0L : 2L);
 	if (r->ca_file)
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, r->ca_file);
+	if (r->cert_file)
+		curl_easy_setopt(t->easy, CURLOPT_SSLCERT, r->cert_file);
+	if (r->key_file)
+		curl_easy_setopt(t->easy, CURLOPT_SSLKEY, r->key_file);
 }
 
 /* A line break in a secret would end its header line and begin another. */
@@ -204,7 +236,7 @@ bool transfer_init(struct transfer *t, struct arena *arena, const struct http_re
 {
 	struct url_parts parts;
 	const char *why;
-	*t = (struct transfer){ .request = request, .answer = answer, .arena = arena, .is_post = request->post != NULL };
+	*t = (struct transfer){ .request = request, .answer = answer, .arena = arena, .is_post = request->post || request->body.ptr };
 	*answer = (struct http_answer){ .start_ms = clock_now_ms() };
 	t->start_ns = clock_monotonic_ns();
 	t->timeout_ns = (request->timeout_ms > 0 ? request->timeout_ms : TIMEOUT_MS) * 1000000;
@@ -235,6 +267,7 @@ void transfer_fini(struct transfer *t)
 	if (t->easy)
 		curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->headers);
+	curl_slist_free_all(t->connect_to);
 	buf_fini(&t->body);
 	gunzip_fini(&t->gunzip);
 }

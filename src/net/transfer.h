@@ -14,7 +14,7 @@ struct transfer {
 	struct http_answer *answer;
 	struct arena *arena;
 	CURL *easy;
-	struct curl_slist *headers;
+	struct curl_slist *headers, *connect_to;
 	struct str url;  /* of this hop */
 	char place[160]; /* host:port of this hop, for messages */
 	bool is_post;    /* a redirect can turn it into a GET */

@@ -39,21 +39,58 @@ struct target *fleet_find(const struct fleet *f, struct str name)
 	return map_get(&f->by_name, name);
 }
 
-struct target *fleet_target(struct fleet *f, struct str name, struct str url, struct str job)
+/* `labels` becomes the target's. */
+static struct target *target_new(struct fleet *f, struct str name, struct str url, struct labels *labels)
 {
-	struct target *t = fleet_find(f, name);
-	if (t)
-		return t;
-	t = NEW(struct target);
+	struct target *t = NEW(struct target);
 	t->name = arena_str(&f->arena, name);
 	t->url = arena_str(&f->arena, url);
-	t->labels = labels_new((struct label[]){ { STR("instance"), t->name }, { STR("job"), job } }, 2);
+	t->labels = labels;
 	t->memory_limit_bytes = NAN;
 	t->reader = expo_reader_new();
 	ingest_start(f->sink, t);
 	VEC_PUSH(&f->targets, t);
 	map_set(&f->by_name, name, t);
 	return t;
+}
+
+struct target *fleet_target(struct fleet *f, struct str name, struct str url, struct str job)
+{
+	struct target *t = fleet_find(f, name);
+	return t ? t : target_new(f, name, url, labels_new((struct label[]){ { STR("instance"), name }, { STR("job"), job } }, 2));
+}
+
+struct target *fleet_add(struct fleet *f, struct str name, struct str url, const struct labels *labels, const struct job *job)
+{
+	struct str free_name = name, of_job = labels_get(labels, STR("job"));
+	for (int i = 1; fleet_find(f, free_name); i++)
+		free_name = i == 1 ? arena_printf(&f->arena, STR_FMT " (" STR_FMT ")", STR_ARG(name), STR_ARG(of_job))
+				   : arena_printf(&f->arena, STR_FMT " (" STR_FMT ", %d)", STR_ARG(name), STR_ARG(of_job), i);
+	struct target *t = target_new(f, free_name, url, labels_ref(labels));
+	t->job = job;
+	return t;
+}
+
+void target_set_job(struct target *t, const struct job *job)
+{
+	t->job = job;
+	expo_reader_reset(t->reader); /* what its series were worth under the old rules is remembered there */
+}
+
+void fleet_remove(struct fleet *f, struct target *t, int64_t t_ms)
+{
+	if (t->scrapes.count > 0 && t_ms <= t->scrapes.items[t->scrapes.count - 1].t_ms)
+		t_ms = t->scrapes.items[t->scrapes.count - 1].t_ms + 1;
+	ingest_end_none(f->sink, t->ingest, t_ms);
+	if (t->scrapes.count > 0)
+		ingest_end_report(f->sink, t->ingest, t_ms);
+	map_remove(&f->by_name, t->name);
+	size_t at = 0;
+	while (f->targets.items[at] != t)
+		at++;
+	memmove(&f->targets.items[at], &f->targets.items[at + 1], (f->targets.count - at - 1) * sizeof *f->targets.items);
+	f->targets.count--;
+	target_free(t);
 }
 
 /* Room for one line of detail while it is put together. */
@@ -155,6 +192,8 @@ static void detail_of_tally(struct detail *d, const struct ingest_tally *tally, 
 		detail_add(d, "%zu samples refused: not newer than what is stored, or over 10 min in the future", tally->refused);
 	if (tally->too_many_labels)
 		detail_add(d, "%zu samples refused: more than 64 labels", tally->too_many_labels);
+	if (tally->limit[0])
+		detail_add(d, "%s", tally->limit);
 }
 
 /* A comments-only or empty page is a successful scrape without series, as in Prometheus. */
@@ -190,8 +229,9 @@ const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int6
 		ingest_page(f->sink, t, page, t_ms, &tally);
 		tally.duplicates += page->duplicates;
 		detail_of_tally(&detail, &tally, page);
+		class.outcome = tally.limit[0] ? SCRAPE_LIMIT : class.outcome;
 	}
-	end_series(f, t, t_ms, class.outcome, page != NULL);
+	end_series(f, t, t_ms, class.outcome, page && class.outcome != SCRAPE_LIMIT);
 	ingest_report(f->sink, t, t_ms, outcome_is_up(class.outcome), answer->duration_s, &tally);
 	return record_push(f, t,
 		(struct scrape_record){ .t_ms = t_ms,

@@ -34,6 +34,7 @@ enum scrape_outcome {
 	SCRAPE_TOO_LARGE,
 	SCRAPE_BAD_ENCODING, /* broken gzip, invalid UTF-8 */
 	SCRAPE_NOT_HTTP,
+	SCRAPE_LIMIT, /* above sample_limit or a label limit of its job, or a sample without a name left: nothing of the page is kept */
 	SCRAPE_FAILED /* a remote Prometheus says up 0, or any other failure */
 };
 const char *scrape_outcome_name(enum scrape_outcome o); /* "no-answer", "unauthorized": stable words for --json */
@@ -53,10 +54,14 @@ struct scrape_record {
 	bool engine_families; /* some family of a known engine or exporter was there (set by whoever binds; true by default) */
 };
 
+struct job;
+
 struct target {
 	struct str name;                   /* what people call it: "pod-a", "localhost:8000"; unique in the fleet; the instance label */
 	struct str url;                    /* "" for recordings */
 	struct labels *labels;             /* target labels: job, instance, and static ones */
+	const struct job *job;             /* how it is scraped and what is done to its samples (job.h); NULL: nothing special. Borrowed */
+	int64_t interval_ms, timeout_ms;   /* of its job, or as relabelling set them; 0: whatever the caller wants */
 	VEC(struct scrape_record) scrapes; /* in time order */
 	double memory_limit_bytes;         /* NAN when unknown */
 	uint32_t turns;                    /* processes seen to answer at this address in turn; 0 and 1: no sign of a second */
@@ -80,6 +85,12 @@ void fleet_init(struct fleet *f, struct sink *sink);
 void fleet_fini(struct fleet *f);
 /* Finds or makes. `job` may be empty. */
 struct target *fleet_target(struct fleet *f, struct str name, struct str url, struct str job);
+/* Makes a target with just these labels, as discovery found it. A name that is taken gets " (job)", then a number, behind it. */
+struct target *fleet_add(struct fleet *f, struct str name, struct str url, const struct labels *labels, const struct job *job);
+/* The target's job became another (a reload): the next page is read with its rules. Series that both make go on. */
+void target_set_job(struct target *t, const struct job *job);
+/* Ends all its series at t_ms with stale markers, `up` and scrape_* too, and frees the target. */
+void fleet_remove(struct fleet *f, struct target *t, int64_t t_ms);
 struct target *fleet_find(const struct fleet *f, struct str name);
 
 /* One answer of a target at t_ms goes in: classified, parsed, appended with target labels (conflicting exposed labels become

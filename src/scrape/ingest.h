@@ -13,6 +13,8 @@ struct scraped {
 	uint64_t page;        /* number of the last page that had it */
 	bool live;            /* no stale marker since its last sample */
 	bool reserved;        /* up and scrape_*: ours, a page cannot write them */
+	bool dropped;         /* by metric_relabel_configs */
+	bool against_limit;   /* its labels are beyond the job's limits, or it has no name left: fails the page */
 };
 
 enum report { REPORT_UP, REPORT_DURATION, REPORT_SAMPLES, REPORT_POST_RELABEL, REPORT_ADDED, REPORT_COUNT };
@@ -26,7 +28,9 @@ struct ingest {
 	VEC(struct series *) row;
 	VEC(struct scraped *) row_scraped;
 	VEC(double) values;
-	bool row_is_page;           /* row[i] belongs to the page's samples[i], for all i */
+	VEC(uint32_t) row_from;     /* row[i] belongs to the page's samples[row_from[i]] */
+	bool row_is_page;           /* all samples of the page are in the row, but those that relabelling drops */
+	size_t page_samples;        /* of the page that the row was made of */
 	bool row_is_live;           /* `live` holds exactly the row */
 	VEC(struct scraped *) live; /* these get a stale marker when they vanish */
 };
@@ -34,6 +38,8 @@ struct ingest {
 /* How one page went in. */
 struct ingest_tally {
 	size_t kept, duplicates, refused, too_many_labels, added;
+	size_t dropped;  /* by metric_relabel_configs */
+	char limit[200]; /* which limit of the job failed the page, in words; empty: none. Nothing was appended then */
 };
 
 /* Makes t->ingest and the target's report series. */
@@ -46,6 +52,8 @@ void ingest_page(struct sink *sink, struct target *t, const struct expo_page *pa
 void ingest_end_whole(struct sink *sink, struct ingest *in, int64_t t_ms);
 void ingest_end_partial(struct ingest *in);
 void ingest_end_none(struct sink *sink, struct ingest *in, int64_t t_ms);
+/* Stale markers for up and scrape_*: the target is gone. */
+void ingest_end_report(struct sink *sink, struct ingest *in, int64_t t_ms);
 /* up and scrape_*; a duration of NAN is not written. */
 void ingest_report(struct sink *sink, struct target *t, int64_t t_ms, bool up, double duration_s, const struct ingest_tally *tally);
 
