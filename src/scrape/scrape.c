@@ -94,25 +94,32 @@ bool scrape_url(struct arena *arena, struct str text, struct str *url, struct st
 	return true;
 }
 
-void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o,
-	struct http_answer *answers, const volatile bool *stop)
+void scrape_request(struct arena *arena, struct str url, const struct scrape_options *o, struct http_request *request)
 {
 	int64_t timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : 10000;
 	char timeout_text[40];
 	number_format((double)timeout_ms / 1000, timeout_text);
-	const char *timeout_header = arena_printf(arena, "X-Prometheus-Scrape-Timeout-Seconds: %s", timeout_text).ptr;
-	const char *const headers[] = { accept_header, timeout_header, "User-Agent: goodput/" GOODPUT_VERSION, NULL };
+	const char **headers = ARENA_ARRAY(arena, const char *, 4);
+	headers[0] = accept_header;
+	headers[1] = arena_printf(arena, "X-Prometheus-Scrape-Timeout-Seconds: %s", timeout_text).ptr;
+	headers[2] = "User-Agent: goodput/" GOODPUT_VERSION;
+	*request = (struct http_request){
+		.url = url.ptr,
+		.headers = headers,
+		.bearer_token = o->bearer_token,
+		.ca_file = o->ca_file,
+		.insecure = o->insecure,
+		.follow = true,
+		.timeout_ms = timeout_ms,
+		.max_bytes = o->max_bytes,
+	};
+}
+
+void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o,
+	struct http_answer *answers, const volatile bool *stop)
+{
 	struct http_request *requests = ARENA_ARRAY(arena, struct http_request, f->targets.count + 1);
 	for (size_t i = 0; i < f->targets.count; i++)
-		requests[i] = (struct http_request){
-			.url = f->targets.items[i]->url.ptr,
-			.headers = headers,
-			.bearer_token = o->bearer_token,
-			.ca_file = o->ca_file,
-			.insecure = o->insecure,
-			.follow = true,
-			.timeout_ms = timeout_ms,
-			.max_bytes = o->max_bytes,
-		};
+		scrape_request(arena, f->targets.items[i]->url, o, &requests[i]);
 	http_fetch_all(c, arena, requests, answers, f->targets.count, o->parallel, stop);
 }

@@ -14,6 +14,8 @@ struct scrape_options {
 /* "localhost:8000", "http://h:8000", "http://h/custom/metrics", "h", ":8000" → full URL and short name. A bare host or port without a path
  * gets /metrics; https stays https. False for what cannot be a target. */
 bool scrape_url(struct arena *arena, struct str text, struct str *url, struct str *name, struct error *e);
+/* The request of one scrape. `url` ends with '\0' and stays; the rest is in the arena. */
+void scrape_request(struct arena *arena, struct str url, const struct scrape_options *o, struct http_request *request);
 /* Scrapes all targets once, at the same time, without ingesting: answers[i] belongs to targets[i]. */
 void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o,
 	struct http_answer *answers, const volatile bool *stop);
