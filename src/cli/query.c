@@ -1,9 +1,9 @@
 /* goodput query: PromQL over whatever check can look at. */
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/page.h"
 
 #include <stddef.h>

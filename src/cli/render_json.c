@@ -1,4 +1,4 @@
-#include "cli/json.h"
+#include "base/json.h"
 #include "cli/render.h"
 
 #include <math.h>

@@ -227,7 +227,8 @@ static size_t troubles_count(const struct report *r)
 	return n;
 }
 
-/* Those that are trouble, the worst first, the second in full only where they are few. That data are missing is one sentence: who is silent stands below, with advice. */
+/* Those that are trouble, the worst first, the second in full only where they are few. That data are missing is one sentence: who is silent
+ * stands below, with advice. */
 static void findings_troubles(struct page *p, const struct watch *w)
 {
 	const struct report *r = w->report;

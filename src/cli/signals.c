@@ -1,8 +1,8 @@
 /* goodput signals: the catalogue explained, and bound to what a fleet exports. */
+#include "base/json.h"
 #include "catalog/expression.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/page.h"
 #include "cli/signals_bound.h"
 

@@ -1,6 +1,6 @@
 #include "cli/signals_bound.h"
 
-#include "cli/json.h"
+#include "base/json.h"
 #include "signals/promql_text.h"
 
 #include <stdio.h>

@@ -124,3 +124,8 @@ const struct expo_page *expo_read(struct expo_reader *r, struct str source, stru
 	}
 	return finish_page(r, format);
 }
+
+const struct expo_page *expo_reader_page(const struct expo_reader *r)
+{
+	return &r->page;
+}

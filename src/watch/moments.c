@@ -20,15 +20,15 @@ static int shot_compare(const void *a, const void *b)
 	return x->target < y->target ? -1 : x->target > y->target;
 }
 
-void moments_find(struct watch *w)
+void fleet_moments(const struct fleet *f, int64_t from_ms, struct moments *moments)
 {
-	const struct fleet *f = &w->data.fleet;
 	VEC(struct shot) shots = { 0 };
 	size_t *last_round = mem_zalloc(f->targets.count + 1, sizeof *last_round), round = 0;
 
 	for (size_t i = 0; i < f->targets.count; i++)
 		VEC_EACH (&f->targets.items[i]->scrapes, record)
-			VEC_PUSH(&shots, (struct shot){ record->t_ms, i });
+			if (record->t_ms >= from_ms)
+				VEC_PUSH(&shots, (struct shot){ record->t_ms, i });
 	if (shots.count)
 		qsort(shots.items, shots.count, sizeof *shots.items, shot_compare);
 	for (size_t i = 0; i < shots.count; i++) {
@@ -36,13 +36,18 @@ void moments_find(struct watch *w)
 
 		if (!round || last_round[s->target] == round) {
 			round++;
-			VEC_PUSH(&w->moments, s->t_ms);
+			VEC_PUSH(moments, s->t_ms);
 		}
 		last_round[s->target] = round;
-		w->moments.items[w->moments.count - 1] = s->t_ms;
+		moments->items[moments->count - 1] = s->t_ms;
 	}
 	VEC_FREE(&shots);
 	mem_free(last_round);
+}
+
+void moments_find(struct watch *w)
+{
+	fleet_moments(&w->data.fleet, INT64_MIN, &w->moments);
 }
 
 /* ---- names and times ---- */

@@ -47,6 +47,13 @@ struct watch_data {
 	bool has_fleet, has_evidence;
 };
 
+struct moments {
+	int64_t *items;
+	size_t count, cap;
+};
+/* Appends the times of the rounds from a time on (a round: every target once), rising. */
+void fleet_moments(const struct fleet *f, int64_t from_ms, struct moments *moments);
+
 /* Which part of the moments a report is about. */
 enum span_kind { SPAN_LEVELS, SPAN_PAIR, SPAN_WHOLE, SPAN_SINCE_START };
 const char *span_kind_name(enum span_kind kind); /* "levels", "pair", "whole", "since-start" */
@@ -66,7 +73,7 @@ struct watch {
 	struct watch_data data;
 	struct backend *remote;            /* WATCH_REMOTE: where `data` was fetched from; NULL otherwise */
 	struct recording recording;        /* names of moments; of a live watch: its rounds */
-	VEC(int64_t) moments;              /* times of the rounds, rising */
+	struct moments moments;            /* times of the rounds, rising */
 	int64_t interval_ms;               /* median gap between scrapes of a target; 0 when unknown */
 	struct watch_span span, reference; /* reference.kind is SPAN_LEVELS without --against */
 	struct report *report;

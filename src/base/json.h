@@ -1,7 +1,7 @@
 /* json: writing a JSON document straight into a buffer, with the shortest digits that read back (jansson prints 0.1 as
  * 0.10000000000000001). Commas are the writer's business. Inside an object every value has a key; inside an array the key is NULL. */
-#ifndef GOODPUT_CLI_JSON_H
-#define GOODPUT_CLI_JSON_H
+#ifndef GOODPUT_BASE_JSON_H
+#define GOODPUT_BASE_JSON_H
 
 #include "base/buf.h"
 

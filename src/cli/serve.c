@@ -1,0 +1,96 @@
+/* goodput serve: the monitor as a daemon. */
+#include "serve/serve.h"
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+
+#include <stddef.h>
+
+struct serve_arguments {
+	struct global_arguments global;
+	struct fleet_arguments fleet;
+	struct http_arguments http;
+	struct catalog_arguments catalog;
+	struct serve_options serve;
+	const char *token_file;
+};
+
+#define AT(field) offsetof(struct serve_arguments, field)
+static const struct option_spec web_options[] = {
+	{ "host", 0, OPTION_STRING, AT(serve.host), .argument = "ADDRESS", .preset = "127.0.0.1",
+		.help = "Address to listen on. Beyond this machine only with --web-token-file or --web-open." },
+	{ "port", 'p', OPTION_INTEGER, AT(serve.port), .argument = "PORT", .preset = "9470", .least = 0, .help = "0 takes any free one." },
+	{ "web-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
+		.help = "Ask clients for the token in FILE: Authorization: Bearer, or as the password of basic authentication." },
+	{ "web-open", 0, OPTION_FLAG, AT(serve.open), .help = "Let everybody in who reaches --host." },
+	{ 0 },
+};
+static const struct option_spec work_options[] = {
+	{ "scrape-interval", 0, OPTION_DURATION, AT(serve.scrape_interval_ms), .argument = "DURATION", .preset = "15s", .least = 100,
+		.help = "How often a target is scraped." },
+	{ "evaluation-interval", 0, OPTION_DURATION, AT(serve.evaluation_interval_ms), .argument = "DURATION", .preset = "15s",
+		.least = 100, .help = "How often the signals are judged." },
+	{ "window", 'w', OPTION_DURATION, AT(serve.window_ms), .argument = "DURATION", .preset = "5m", .least = 1000,
+		.help = "The time over which signals are read." },
+	{ "query-timeout", 0, OPTION_DURATION, AT(serve.query_timeout_ms), .argument = "DURATION", .preset = "2m", .least = 1,
+		.help = "End a query after this time." },
+	{ "query-max-samples", 0, OPTION_INTEGER, AT(serve.query_samples), .argument = "N", .preset = "50000000", .least = 1,
+		.help = "Refuse a query that holds more samples at once." },
+	{ 0 },
+};
+static const struct option_table serve_tables[] = { { "The API", web_options, 0 }, { "What it does", work_options, 0 },
+	{ "Which targets, beside those named", fleet_options, AT(fleet) }, { "How to reach them", http_options, AT(http) },
+	{ "Catalogue", catalog_options, AT(catalog) }, GLOBAL_TABLE(struct serve_arguments), { 0 } };
+#undef AT
+
+static bool read_token(struct serve_arguments *a, struct arena *arena, struct error *e)
+{
+	struct str token;
+
+	if (!a->token_file)
+		return true;
+	if (!file_read(arena, a->token_file, 4096, &token, e))
+		return false;
+	token = str_trim(token);
+	if (!token.len || str_find(token, '\n') >= 0)
+		return error_set(e, EXIT_BAD_INPUT, "%s: a token is one line that is not empty", a->token_file);
+	a->serve.token = arena_cstr(arena, token);
+	return true;
+}
+
+static int serve_run_command(const struct command *self, void *arguments, const struct option_strings *targets)
+{
+	struct serve_arguments *a = arguments;
+	const struct source_arguments source = { .fleet = a->fleet, .http = a->http, .catalog = a->catalog };
+	struct error e = { 0 };
+	struct arena arena;
+
+	if (!source_is_named(&source, targets))
+		return command_usage(self, "what shall be watched? Name targets, or a file with --targets or --config");
+	arena_init(&arena);
+	bool ok = source_to_options(&source, &arena, targets, &a->serve.watch, &e) && read_token(a, &arena, &e) &&
+		  serve_run(&a->serve, &command_stop, &e);
+
+	arena_fini(&arena);
+	return ok ? EXIT_FINE : command_failed(&e);
+}
+
+const struct command command_serve = {
+	.name = "serve",
+	.summary = "watch a fleet all the time: scrape, judge, and answer as Prometheus does",
+	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", NULL },
+	.description =
+		"Scrapes the targets, keeps what they show, judges all signals again and again, and answers Prometheus's HTTP API: "
+		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, status, format_query and parse_query, "
+		"and "
+		"/federate. Grafana, promtool and whatever speaks to a Prometheus can be pointed at it.\n\n"
+		"/metrics shows the daemon itself; /-/healthy and /-/ready answer probes; POST to /-/reload or SIGHUP reads targets, "
+		"configuration and catalogue again, without losing a sample. A configuration with an error changes nothing.\n\n"
+		"SIGTERM and Ctrl-C end it when the answers in progress are out, at most 5 s later.",
+	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; API on http://127.0.0.1:9470." },
+		{ "goodput serve --config prometheus.yml --scrape-interval 5s", "The static targets of a Prometheus configuration." },
+		{ "promtool query instant http://127.0.0.1:9470 'sum(vllm:num_requests_waiting)'", "Ask it." }, { NULL, NULL } },
+	.tables = serve_tables,
+	.arguments_size = sizeof(struct serve_arguments),
+	.run = serve_run_command,
+};

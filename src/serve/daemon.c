@@ -1,0 +1,183 @@
+/* The daemon's life: start, housekeeping, end. */
+#include "serve/daemon.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	HOUSEKEEPING_MS = 200,
+	KEEP_ALIVE_MS = 15000,
+	GRACE_MS = 5000,       /* for answers in progress when it ends */
+	LOG_KEPT_MS = 3600000, /* of scrapes, for onsets */
+	READING_MOST = 8,
+};
+
+/* ---- end ---- */
+
+static void close_begin(struct daemon *d)
+{
+	d->closing = true;
+	d->closing_since_ms = daemon_now(d);
+	log_note("ending: %zu requests are being answered", d->call_count);
+	server_stop(d->server);
+	events_close(d);
+	scraper_stop(d);
+	uv_timer_stop(&d->evaluation);
+	uv_signal_stop(&d->hangup);
+}
+
+static void close_rest(struct daemon *d)
+{
+	server_close(d->server);
+	fetcher_close(d->fetcher);
+	uv_close((uv_handle_t *)&d->housekeeping, NULL);
+	uv_close((uv_handle_t *)&d->evaluation, NULL);
+	uv_close((uv_handle_t *)&d->hangup, NULL);
+}
+
+/* Answers in progress get their time; then queries are ended. */
+static void close_go_on(struct daemon *d)
+{
+	bool late = daemon_now(d) - d->closing_since_ms > GRACE_MS;
+
+	if (late)
+		calls_cancel(d);
+	if ((!d->call_count && !d->judging && !server_connections(d->server)) || (late && !d->call_count))
+		close_rest(d);
+}
+
+/* ---- housekeeping ---- */
+
+static void on_housekeeping(uv_timer_t *timer)
+{
+	struct daemon *d = timer->data;
+	static int64_t told_ms;
+
+	if (d->closing) {
+		close_go_on(d);
+		return;
+	}
+	if (*d->stop) {
+		close_begin(d);
+		return;
+	}
+	if (daemon_now(d) - told_ms >= KEEP_ALIVE_MS) {
+		told_ms = daemon_now(d);
+		events_keep_alive(d);
+	}
+}
+
+static void on_evaluation(uv_timer_t *timer)
+{
+	judge_start(timer->data);
+}
+
+static void on_hangup(uv_signal_t *handle, int number)
+{
+	daemon_reload(handle->data, NULL);
+}
+
+/* ---- start ---- */
+
+static bool is_loopback(const char *host)
+{
+	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool listen_on(struct daemon *d, struct error *e)
+{
+	const struct serve_options *o = d->options;
+	const struct server_options options = { .host = o->host, .port = (int)o->port, .max_connections = 1024, .idle_timeout_ms = 120000 };
+	const struct server_handler handler = {
+		.on_request = request_answer, .on_gone = request_gone, .on_refused = request_refused, .context = d
+	};
+
+	if (!is_loopback(o->host) && !o->token && !o->open) {
+		error_set(e, EXIT_USAGE, "--host %s would show everything to everybody who reaches this machine", o->host);
+		error_hint(e, "give --web-token-file FILE, or --web-open when that is what you want");
+		return false;
+	}
+	d->server = server_new(&d->loop, &options, &handler, e);
+	return d->server != NULL;
+}
+
+static void timers_start(struct daemon *d)
+{
+	uint64_t every = (uint64_t)d->options->evaluation_interval_ms;
+
+	uv_timer_start(&d->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
+	uv_timer_start(&d->evaluation, on_evaluation, every, every);
+	uv_signal_start(&d->hangup, on_hangup, SIGHUP);
+}
+
+static void daemon_init(struct daemon *d, const struct serve_options *options, const volatile bool *stop)
+{
+	*d = (struct daemon){ .options = options, .stop = stop, .start_ms = clock_now_ms(), .config_ok = true };
+	d->limits = promql_defaults;
+	d->limits.timeout_ms = options->query_timeout_ms;
+	d->limits.max_samples = (size_t)options->query_samples;
+	if (!getcwd(d->folder, sizeof d->folder))
+		d->folder[0] = '\0';
+	arena_init(&d->arena);
+	arena_init(&d->catalog_arena);
+	arena_init(&d->config_arena);
+	gate_init(&d->gate, READING_MOST);
+	self_init(&d->self);
+	uv_loop_init(&d->loop);
+	uv_timer_init(&d->loop, &d->housekeeping);
+	uv_timer_init(&d->loop, &d->evaluation);
+	uv_signal_init(&d->loop, &d->hangup);
+	d->housekeeping.data = d->evaluation.data = d->hangup.data = d;
+	d->fetcher = fetcher_new(&d->loop);
+	d->store = store_new();
+	d->backend = backend_embedded_new(d->store);
+	fleet_init(&d->fleet, store_sink(d->store));
+}
+
+static void daemon_fini(struct daemon *d)
+{
+	judgement_free(d->judgement);
+	fleet_fini(&d->fleet);
+	backend_free(d->backend);
+	store_free(d->store);
+	if (d->config_ms)
+		catalog_fini(&d->catalog);
+	self_fini(&d->self);
+	arena_fini(&d->config_arena);
+	arena_fini(&d->catalog_arena);
+	arena_fini(&d->arena);
+	uv_loop_close(&d->loop);
+}
+
+bool serve_run(const struct serve_options *options, const volatile bool *stop, struct error *e)
+{
+	struct daemon *d = NEW(struct daemon);
+
+	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
+	signal(SIGPIPE, SIG_IGN);
+	daemon_init(d, options, stop);
+	bool ok = listen_on(d, e);
+
+	if (ok && !config_load(d, e)) {
+		ok = false;
+		server_close(d->server);
+	}
+	if (ok) {
+		timers_start(d);
+		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
+			server_host(d->server), server_port(d->server));
+	} else {
+		fetcher_close(d->fetcher);
+		uv_close((uv_handle_t *)&d->housekeeping, NULL);
+		uv_close((uv_handle_t *)&d->evaluation, NULL);
+		uv_close((uv_handle_t *)&d->hangup, NULL);
+	}
+	uv_run(&d->loop, UV_RUN_DEFAULT);
+	daemon_fini(d);
+	mem_free(d);
+	return ok;
+}

@@ -1,0 +1,119 @@
+/* daemon: what the files of this folder share. Internal. */
+#ifndef GOODPUT_SERVE_DAEMON_H
+#define GOODPUT_SERVE_DAEMON_H
+
+#include "base/vec.h"
+#include "net/fetcher.h"
+#include "net/server.h"
+#include "serve/gate.h"
+#include "serve/self.h"
+#include "serve/serve.h"
+#include "web/web.h"
+
+struct daemon;
+
+/* One target with its clock. Lives until its last scrape is over. */
+struct scrapee {
+	struct daemon *daemon;
+	struct target *target; /* NULL: taken out, ends when its fetch does */
+	const struct labels *discovered;
+	struct str pool;
+	int64_t interval_ms, timeout_ms, offset_ms; /* ticks are k * interval + offset */
+	int64_t due_ms, t_ms;                       /* the next tick; the start of the scrape on its way */
+	uv_timer_t timer;
+	struct fetch *fetch;
+	struct arena arena; /* of the scrape on its way */
+	struct http_request request;
+	struct http_answer answer;
+	struct gate_task ingest;
+	bool busy; /* from the start of a scrape until it is in */
+};
+
+/* One evaluation of all signals, whole. */
+struct judgement {
+	struct arena arena;
+	struct evidence evidence;
+	bool has_evidence;
+	struct report *report;
+	int64_t t_ms;
+	double took_s;
+	struct error error;
+};
+
+struct reload;
+struct call; /* a request on its way */
+
+struct daemon {
+	uv_loop_t loop;
+	const struct serve_options *options;
+	const volatile bool *stop;
+	struct server *server;
+	struct fetcher *fetcher;
+	struct gate gate;
+	struct arena arena; /* as long as the process */
+	/* data: changed by writes of the gate only */
+	struct store *store;
+	struct fleet fleet;
+	struct backend *backend;
+	struct catalog catalog;
+	struct arena catalog_arena, config_arena; /* of the configuration in use */
+	uint64_t generation;
+	VEC(struct scrapee *) scrapees;
+	struct judgement *judgement; /* the newest; or NULL */
+	struct str config_text;
+	int64_t start_ms, config_ms;
+	bool config_ok;
+	struct promql_options limits;
+	/* the loop's own */
+	uv_timer_t housekeeping, evaluation;
+	uv_signal_t hangup;
+	struct call *calls;
+	size_t call_count;
+	VEC(struct exchange *) listeners; /* of events */
+	struct self self;
+	struct reload *reloading; /* or NULL */
+	bool judging, closing;
+	int64_t closing_since_ms;
+	char folder[512];
+};
+
+static inline int64_t daemon_now(const struct daemon *d)
+{
+	return (int64_t)uv_now(&d->loop);
+}
+
+/* scraper.c */
+/* Makes the fleet what `w` lists: new targets begin, others end, the rest goes on undisturbed. A write. */
+void scraper_apply(struct daemon *d, struct watch *w);
+void scraper_stop(struct daemon *d);
+
+/* judge.c */
+void judge_start(struct daemon *d);
+void judgement_free(struct judgement *j);
+
+/* calls.c */
+void call_start(struct daemon *d, struct exchange *x, const struct message *m);
+/* The client went away. False: it is no call's. */
+bool call_gone(struct daemon *d, struct exchange *x);
+void calls_cancel(struct daemon *d);
+
+/* requests.c: routes that the loop answers itself; the rest are jobs. */
+void request_answer(void *context, struct exchange *x, const struct message *m);
+void request_gone(void *context, struct exchange *x);
+void request_refused(void *context, int status);
+
+/* events.c */
+void events_open(struct daemon *d, struct exchange *x);
+bool events_gone(struct daemon *d, struct exchange *x);
+/* Sends to all listeners. `data` is one line of JSON. */
+void events_send(struct daemon *d, const char *event, struct str data);
+void events_keep_alive(struct daemon *d);
+void events_close(struct daemon *d);
+
+/* reload.c */
+bool config_load(struct daemon *d, struct error *e);
+/* Asks for it; done when the gate allows. `x`: who is to be told, or NULL. */
+void daemon_reload(struct daemon *d, struct exchange *x);
+void reload_forget(struct daemon *d, struct exchange *x);
+
+#endif

@@ -1,0 +1,136 @@
+/* The signals of the fleet, judged again and again. */
+#include "serve/daemon.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+
+enum { HISTORY_MS = 30 * 60 * 1000, MOMENTS_JUDGED = 24 };
+
+struct judging {
+	struct gate_task read, publish;
+	uv_work_t work;
+	struct daemon *daemon;
+	struct judgement *made;
+	uint64_t generation; /* of the catalogue that it is made with */
+};
+
+void judgement_free(struct judgement *j)
+{
+	if (!j)
+		return;
+	if (j->has_evidence)
+		evidence_fini(&j->evidence);
+	arena_fini(&j->arena);
+	mem_free(j);
+}
+
+static void judge(struct daemon *d, struct judgement *j)
+{
+	int64_t oldest_ms, newest_ms;
+	struct moments moments = { 0 };
+
+	if (!store_bounds(d->store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
+		oldest_ms = j->t_ms - HISTORY_MS;
+	fleet_moments(&d->fleet, j->t_ms - HISTORY_MS, &moments);
+	j->has_evidence = evidence_build(&j->evidence, &j->arena, &d->catalog, &d->fleet, d->backend, oldest_ms, j->t_ms, &j->error);
+	if (j->has_evidence) {
+		int64_t to_ms = moments.count ? moments.items[moments.count - 1] : j->t_ms, from_ms = to_ms;
+
+		/* The window begins with a round: what lies before it is not known there. */
+		for (size_t i = moments.count; i-- > 0 && moments.items[i] >= to_ms - d->options->window_ms;)
+			from_ms = moments.items[i];
+		struct report_request request = { .moments = moments.items,
+			.moment_count = moments.count,
+			.max_moments = MOMENTS_JUDGED,
+			.shown = { from_ms, to_ms, oldest_ms },
+			.now_ms = j->t_ms };
+
+		j->report = report_new(&j->arena, &j->evidence, &request);
+	}
+	VEC_FREE(&moments);
+}
+
+static void on_work(uv_work_t *work)
+{
+	struct judging *g = work->data;
+	int64_t start_ns = clock_monotonic_ns();
+
+	judge(g->daemon, g->made);
+	g->made->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+}
+
+static void tell(struct daemon *d, const struct report *r)
+{
+	struct buf text;
+	struct json j = { .out = &text };
+
+	buf_init(&text, 1 << 20);
+	json_open(&j, NULL, '{');
+	json_text(&j, "verdict", r->verdict);
+	json_text(&j, "severity", str_from(r->any_finding ? severity_name(r->worst) : "ok"));
+	json_integer(&j, "targets_up", (int64_t)r->targets_up);
+	json_integer(&j, "targets", (int64_t)r->target_count);
+	json_open(&j, "findings", '[');
+	for (size_t i = 0; i < r->finding_count; i++)
+		if (r->findings[i].now && !r->findings[i].suppressed_by && !r->findings[i].undecided)
+			json_text(&j, NULL, r->findings[i].spec->id);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	events_send(d, "report", buf_str(&text));
+	buf_fini(&text);
+}
+
+/* A write: nobody looks at the one before any more. */
+static void on_publish(struct gate_task *task)
+{
+	struct judging *g = (struct judging *)((char *)task - offsetof(struct judging, publish));
+	struct daemon *d = g->daemon;
+
+	d->self.judgements++;
+	d->self.judgement_s += g->made->took_s;
+	if (g->generation != d->generation) {
+		judgement_free(g->made);
+	} else if (g->made->report) {
+		judgement_free(d->judgement);
+		d->judgement = g->made;
+		tell(d, d->judgement->report);
+	} else {
+		d->self.judgements_failed++;
+		log_warning("signals were not judged: %s", g->made->error.message);
+		judgement_free(g->made);
+	}
+	d->judging = false;
+	mem_free(g);
+}
+
+static void after_work(uv_work_t *work, int status)
+{
+	struct judging *g = work->data;
+	struct daemon *d = g->daemon;
+
+	gate_read_done(&d->gate, daemon_now(d));
+	gate_write(&d->gate, &g->publish, daemon_now(d));
+}
+
+static void on_read(struct gate_task *task)
+{
+	struct judging *g = (struct judging *)((char *)task - offsetof(struct judging, read));
+
+	g->work.data = g;
+	g->generation = g->daemon->generation;
+	uv_queue_work(&g->daemon->loop, &g->work, on_work, after_work);
+}
+
+void judge_start(struct daemon *d)
+{
+	if (d->judging || d->closing || d->reloading || !d->fleet.targets.count)
+		return;
+	struct judging *g = NEW(struct judging);
+
+	*g = (struct judging){ .daemon = d, .read.run = on_read, .publish.run = on_publish, .made = NEW(struct judgement) };
+	arena_init(&g->made->arena);
+	g->made->t_ms = clock_now_ms();
+	d->judging = true;
+	gate_read(&d->gate, &g->read, daemon_now(d));
+}

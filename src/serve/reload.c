@@ -1,0 +1,113 @@
+/* The configuration, read at the start and again when asked: all of it or nothing. */
+#include "serve/daemon.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+enum { CONFIG_MOST = 16 << 20 };
+
+struct reload {
+	struct gate_task write;
+	struct daemon *daemon;
+	struct exchange *exchange; /* who asked; or NULL */
+};
+
+/* The targets of a start or reload, as a watch would have them. What is running is not touched before all could be read. */
+bool config_load(struct daemon *d, struct error *e)
+{
+	struct watch_options options = d->options->watch;
+	struct str text = STR_EMPTY;
+	struct arena arena;
+	struct watch w;
+
+	arena_init(&arena);
+	options.only_live = true;
+	options.now_ms = clock_now_ms();
+	if ((options.config_file && !file_read(&arena, options.config_file, CONFIG_MOST, &text, e)) || !watch_open(&w, &options, e)) {
+		arena_fini(&arena);
+		return false;
+	}
+	/* The report in use speaks of the old catalogue. */
+	judgement_free(d->judgement);
+	d->judgement = NULL;
+	if (d->config_ms)
+		catalog_fini(&d->catalog);
+	d->catalog = w.catalog;
+	w.has_catalog = false;
+	arena_fini(&d->config_arena);
+	d->config_arena = arena;
+	d->config_text = text;
+	d->config_ms = options.now_ms;
+	d->config_ok = true;
+	d->generation++;
+	scraper_apply(d, &w);
+	/* What the catalogue borrows from the watch lives on with it. */
+	arena_fini(&d->catalog_arena);
+	d->catalog_arena = w.arena;
+	arena_init(&w.arena);
+	watch_close(&w);
+	return true;
+}
+
+static void reload_answer(struct reload *r, bool ok, const struct error *e)
+{
+	struct daemon *d = r->daemon;
+	char text[900], body[1000];
+
+	if (!r->exchange)
+		return;
+	exchange_set_user(r->exchange, NULL);
+	self_count_request(&d->self, "/-/reload", ok ? 200 : 500, 0, 0);
+	if (ok) {
+		exchange_answer(r->exchange, 200, "text/plain; charset=utf-8", NULL, STR(""));
+		return;
+	}
+	error_text(e, text, sizeof text);
+	int len = snprintf(body, sizeof body, "failed to reload config: %s\n", text);
+
+	exchange_answer(r->exchange, 500, "text/plain; charset=utf-8", NULL, str_of(body, (size_t)len));
+}
+
+static void on_write(struct gate_task *task)
+{
+	struct reload *r = (struct reload *)((char *)task - offsetof(struct reload, write));
+	struct daemon *d = r->daemon;
+	struct error e = { 0 };
+	bool ok = config_load(d, &e);
+
+	d->self.reloads++;
+	if (ok) {
+		log_note("configuration read again: %zu targets", d->scrapees.count);
+	} else {
+		d->self.reloads_failed++;
+		d->config_ok = false;
+		error_print(&e, stderr);
+		log_warning("the configuration stays as it was");
+	}
+	reload_answer(r, ok, &e);
+	d->reloading = NULL;
+	mem_free(r);
+}
+
+void daemon_reload(struct daemon *d, struct exchange *x)
+{
+	if (d->reloading) {
+		if (x)
+			exchange_answer(x, 503, "text/plain; charset=utf-8", "Retry-After: 1\r\n", STR("a reload is on its way\n"));
+		return;
+	}
+	struct reload *r = NEW(struct reload);
+
+	*r = (struct reload){ .write.run = on_write, .daemon = d, .exchange = x };
+	d->reloading = r;
+	gate_write(&d->gate, &r->write, daemon_now(d));
+}
+
+void reload_forget(struct daemon *d, struct exchange *x)
+{
+	if (d->reloading && d->reloading->exchange == x)
+		d->reloading->exchange = NULL;
+}

@@ -1,0 +1,172 @@
+/* Requests: who may ask, what the loop answers itself. */
+#include "serve/daemon.h"
+
+#include "net/bearer.h"
+
+/* ---- who may ask ---- */
+
+static int base64_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* The bytes of base64 text; false when it is none or too long. */
+static bool base64_read(struct str text, char *out, size_t room, size_t *len)
+{
+	uint32_t bits = 0;
+	int have = 0;
+
+	*len = 0;
+	for (size_t i = 0; i < text.len && text.ptr[i] != '='; i++) {
+		int value = base64_value(text.ptr[i]);
+
+		if (value < 0 || *len == room)
+			return false;
+		bits = bits << 6 | (uint32_t)value;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			out[(*len)++] = (char)(bits >> have);
+		}
+	}
+	return true;
+}
+
+/* "Bearer TOKEN", or basic authentication with any user and the token as the password. */
+static bool is_authorized(const struct daemon *d, const struct message *m)
+{
+	struct str header = message_header(m, "Authorization"), token = str_from(d->options->token);
+	char plain[1024], bearer[1100];
+	size_t len;
+
+	if (!token.ptr || bearer_matches(header, token))
+		return true;
+	if (!str_eq_nocase(str_head(header, 6), STR("Basic ")) || !base64_read(str_trim(str_skip(header, 6)), plain, sizeof plain, &len))
+		return false;
+	ptrdiff_t colon = str_find(str_of(plain, len), ':');
+
+	if (colon < 0)
+		return false;
+	/* The one comparison that takes the same time whatever was sent. */
+	struct str password = str_skip(str_of(plain, len), (size_t)colon + 1);
+
+	memcpy(bearer, "Bearer ", 7);
+	memcpy(bearer + 7, password.ptr, password.len);
+	return bearer_matches(str_of(bearer, 7 + password.len), token);
+}
+
+/* A web page elsewhere that makes a browser of this machine send a request: its Origin is not the host that was asked. */
+static bool is_foreign(const struct message *m)
+{
+	struct str origin = message_header(m, "Origin"), host = message_header(m, "Host");
+	ptrdiff_t at = str_search(origin, STR("://"));
+
+	return origin.len && (at < 0 || !str_eq_nocase(str_skip(origin, (size_t)at + 3), host));
+}
+
+/* ---- what the loop answers itself ---- */
+
+static void answer_text(struct daemon *d, struct exchange *x, const char *handler, int status, const char *headers, const char *text)
+{
+	self_count_request(&d->self, handler, status, 0, strlen(text));
+	exchange_answer(x, status, "text/plain; charset=utf-8", headers, str_from(text));
+}
+
+static void do_healthy(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	answer_text(d, x, "/-/healthy", 200, NULL, "goodput is healthy.\n");
+}
+
+static void do_ready(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	answer_text(d, x, "/-/ready", 200, NULL, "goodput is ready.\n");
+}
+
+static void do_reload(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	if (is_foreign(m) || (!d->options->token && !exchange_is_local(x)))
+		answer_text(d, x, "/-/reload", 403, NULL, "reload from this machine, or with the token\n");
+	else
+		daemon_reload(d, x);
+}
+
+static void do_metrics(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	struct buf page;
+
+	buf_init(&page, 1 << 24);
+	self_print(d, &page);
+	self_count_request(&d->self, "/metrics", 200, 0, page.len);
+	exchange_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, buf_str(&page));
+	buf_fini(&page);
+}
+
+static void do_events(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	events_open(d, x);
+}
+
+enum { GET = 1, POST = 2, PUT = 4 };
+
+static const struct own_route {
+	const char *path;
+	int methods;
+	const char *allow;
+	bool open; /* for probes, which have no token */
+	void (*run)(struct daemon *d, struct exchange *x, const struct message *m);
+} own_routes[] = {
+	{ "/-/healthy", GET, "Allow: GET\r\n", true, do_healthy },
+	{ "/-/ready", GET, "Allow: GET\r\n", true, do_ready },
+	{ "/-/reload", POST | PUT, "Allow: POST, PUT\r\n", false, do_reload },
+	{ "/metrics", GET, "Allow: GET\r\n", false, do_metrics },
+	{ "/api/goodput/v1/events", GET, "Allow: GET\r\n", false, do_events },
+};
+
+static int method_of(const struct message *m)
+{
+	return str_is(m->method, "GET") ? GET : str_is(m->method, "POST") ? POST : str_is(m->method, "PUT") ? PUT : 0;
+}
+
+static const struct own_route *own_route(struct str path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(own_routes); i++)
+		if (str_is(path, own_routes[i].path))
+			return &own_routes[i];
+	return NULL;
+}
+
+void request_answer(void *context, struct exchange *x, const struct message *m)
+{
+	struct daemon *d = context;
+	const struct own_route *route = own_route(m->path);
+
+	if (!(route && route->open) && !is_authorized(d, m))
+		answer_text(d, x, "unauthorized", 401, "WWW-Authenticate: Basic realm=\"goodput\", Bearer\r\n", "Unauthorized\n");
+	else if (!route)
+		call_start(d, x, m);
+	else if (route->methods & method_of(m))
+		route->run(d, x, m);
+	else
+		answer_text(d, x, route->path, 405, route->allow, "Method Not Allowed\n");
+}
+
+void request_gone(void *context, struct exchange *x)
+{
+	struct daemon *d = context;
+
+	if (!events_gone(d, x) && !call_gone(d, x))
+		reload_forget(d, x);
+}
+
+void request_refused(void *context, int status)
+{
+	struct daemon *d = context;
+
+	d->self.refused++;
+}
