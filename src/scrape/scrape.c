@@ -2,6 +2,9 @@
 
 #include "base/number.h"
 #include "base/vec.h"
+#include "scrape/job.h"
+
+#include <stdio.h>
 
 /* Prometheus 3.14's own header: engines that offer OpenMetrics send it, as they would to the server that they are built for. */
 static const char accept_header[] =
@@ -115,11 +118,41 @@ void scrape_request(struct arena *arena, struct str url, const struct scrape_opt
 	};
 }
 
+bool target_request(
+	struct arena *arena, const struct target *t, const struct scrape_options *o, struct http_request *request, struct error *e)
+{
+	struct scrape_options mine = *o;
+	if (mine.timeout_ms <= 0)
+		mine.timeout_ms = t->timeout_ms;
+	scrape_request(arena, t->url, &mine, request);
+	if (!t->job)
+		return true;
+	const struct access *access = &t->job->access;
+	if (access->auth_type.len || access->username.len || access->username_file.len)
+		request->bearer_token = NULL;
+	if (!request->max_bytes)
+		request->max_bytes = t->job->limits.body_bytes;
+	return access_request(access, request->headers, arena, request, e);
+}
+
 void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *f, const struct scrape_options *o,
 	struct http_answer *answers, const volatile bool *stop)
 {
-	struct http_request *requests = ARENA_ARRAY(arena, struct http_request, f->targets.count + 1);
-	for (size_t i = 0; i < f->targets.count; i++)
-		scrape_request(arena, f->targets.items[i]->url, o, &requests[i]);
-	http_fetch_all(c, arena, requests, answers, f->targets.count, o->parallel, stop);
+	size_t count = f->targets.count;
+	struct http_request *requests = ARENA_ARRAY(arena, struct http_request, count + 1);
+	const char **failures = ARENA_ARRAY(arena, const char *, count + 1);
+	for (size_t i = 0; i < count; i++) {
+		struct error e = { 0 };
+		if (target_request(arena, f->targets.items[i], o, &requests[i], &e))
+			continue;
+		failures[i] = arena_printf(arena, "%s", e.message).ptr;
+		requests[i].url = ""; /* is not asked */
+	}
+	http_fetch_all(c, arena, requests, answers, count, o->parallel, stop);
+	for (size_t i = 0; i < count; i++) {
+		if (!failures[i])
+			continue;
+		answers[i].failure = HTTP_OTHER;
+		snprintf(answers[i].detail, sizeof answers[i].detail, "%s", failures[i]);
+	}
 }

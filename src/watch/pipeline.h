@@ -7,7 +7,7 @@
 void data_init(struct watch_data *d);
 void data_fini(struct watch_data *d);
 
-/* config.c: static targets of scrape_configs; others are skipped with a note. */
+/* config.c: the targets of scrape_configs, as discovery finds them now. */
 bool config_targets(struct watch *w, struct error *e);
 
 /* targets.c: what the operands are. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "signals/findings.h"
+#include "watch/config.h"
 #include "watch/pipeline.h"
 
 enum { MOMENTS_JUDGED = 64 };
@@ -75,7 +76,7 @@ static bool nothing_to_watch(const struct watch *w, struct error *e)
 	if (w->options.targets_file)
 		error_hint(e, "%s lists none: one a line, such as pod-a:8000", w->options.targets_file);
 	else if (w->options.config_file)
-		error_hint(e, "%s has no static_configs with targets that can be asked directly", w->options.config_file);
+		error_hint(e, "%s has no scrape_configs with targets that can be asked directly", w->options.config_file);
 	return true;
 }
 
@@ -95,6 +96,7 @@ void watch_close(struct watch *w)
 {
 	data_fini(&w->lifetime);
 	data_fini(&w->data);
+	config_free(w->config);
 	if (w->has_catalog)
 		catalog_fini(&w->catalog);
 	backend_free(w->remote);

@@ -64,12 +64,15 @@ struct watch_span {
 	bool asked; /* by --window, --at or --since: findings of it alone */
 };
 
+struct config;
+
 struct watch {
 	struct watch_options options;
 	enum watch_kind kind;
 	struct arena arena;
 	struct catalog catalog;
 	bool has_catalog;
+	struct config *config; /* of --config, when its jobs are the targets; NULL otherwise */
 	struct watch_data data;
 	struct backend *remote;            /* WATCH_REMOTE: where `data` was fetched from; NULL otherwise */
 	struct recording recording;        /* names of moments; of a live watch: its rounds */
