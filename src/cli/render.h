@@ -4,6 +4,7 @@
 
 #include "cli/page.h"
 #include "watch/watch.h"
+#include "web/report.h"
 
 struct render_options {
 	bool all; /* nothing shortened */
@@ -14,12 +15,8 @@ void render_json(const struct watch *w, struct buf *out);
 void render_text(struct page *p, const struct watch *w, const struct render_options *o);
 void render_markdown(const struct watch *w, const struct render_options *o, struct buf *out);
 
-/* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
-const char *verdict_severity(const struct report *r);
 /* The verdict without the severity in front of it. */
 struct str verdict_sentence(const struct report *r);
-/* What the JSON calls a scope: engines and GPUs of a lone target by their short name ("engine0"). */
-struct str scope_label(const struct report *r, const struct scope *s);
 /* The text with its blanks STICKY. */
 void add_sticky(struct buf *out, struct str text);
 /* Is the signal's reading at the scope part of the short page? Not when it does not apply to this engine. */

@@ -6,18 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *verdict_severity(const struct report *r)
-{
-	if (r->any_finding && r->targets_judged)
-		return severity_name(r->worst);
-	if (r->exit_status == EXIT_UNKNOWN)
-		return "unknown";
-	for (size_t i = 0; i < r->finding_count; i++)
-		if (!r->findings[i].undecided && !r->findings[i].suppressed_by)
-			return "info";
-	return "fine";
-}
-
 struct str verdict_sentence(const struct report *r)
 {
 	ptrdiff_t colon = str_search(r->verdict, STR(": "));
@@ -26,15 +14,6 @@ struct str verdict_sentence(const struct report *r)
 		if (r->verdict.ptr[i] < 'A' || r->verdict.ptr[i] > 'Z')
 			return r->verdict;
 	return colon > 0 ? str_skip(r->verdict, (size_t)colon + 2) : r->verdict;
-}
-
-struct str scope_label(const struct report *r, const struct scope *s)
-{
-	ptrdiff_t slash = str_find(s->name, '/');
-
-	if ((s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU) && r->fleet->targets.count == 1 && slash >= 0)
-		return str_skip(s->name, (size_t)slash + 1);
-	return s->name;
 }
 
 bool reading_is_shown(const struct signal_spec *signal, const struct reading *r)

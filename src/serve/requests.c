@@ -1,7 +1,12 @@
 /* Requests: who may ask, what the loop answers itself. */
 #include "serve/daemon.h"
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "net/bearer.h"
+#include "web/annotation.h"
+
+#include <stdio.h>
 
 /* ---- who may ask ---- */
 
@@ -107,6 +112,64 @@ static void do_metrics(struct daemon *d, struct exchange *x, const struct messag
 	buf_fini(&page);
 }
 
+/* ---- annotations ---- */
+
+struct annotating {
+	struct gate_task write;
+	struct daemon *daemon;
+	struct annotation annotation;
+};
+
+static void on_annotate(struct gate_task *task)
+{
+	struct annotating *a = (struct annotating *)((char *)task - offsetof(struct annotating, write));
+	struct sink *sink = store_sink(a->daemon->store);
+	struct series *series = sink->ops->series(sink, a->annotation.labels, METRIC_GAUGE);
+
+	sink->ops->append(sink, series, a->annotation.t_ms, a->annotation.value);
+	labels_unref(a->annotation.labels);
+	mem_free(a);
+}
+
+static void annotation_tell(struct daemon *d, const struct annotation *a)
+{
+	struct buf data;
+	struct json j = { .out = &data };
+
+	buf_init(&data, 1 << 16);
+	json_open(&j, NULL, '{');
+	json_number(&j, "time", (double)a->t_ms / 1000);
+	for (uint32_t i = 0; i < a->labels->count; i++)
+		json_text(&j, a->labels->items[i].name.ptr, a->labels->items[i].value);
+	json_close(&j, '}');
+	events_send(d, "annotation", buf_str(&data));
+	buf_fini(&data);
+}
+
+static void do_annotate(struct daemon *d, struct exchange *x, const struct message *m)
+{
+	struct annotating *a = NEW(struct annotating);
+	struct error e = { 0 };
+	struct arena arena;
+	char text[400];
+
+	arena_init(&arena);
+	*a = (struct annotating){ .write.run = on_annotate, .daemon = d };
+	if (is_foreign(m) || !str_eq_nocase(str_head(message_header(m, "Content-Type"), 16), STR("application/json"))) {
+		answer_text(d, x, "/api/goodput/v1/annotations", 415, NULL, "an annotation is sent as application/json\n");
+		mem_free(a);
+	} else if (annotation_read(&a->annotation, &arena, m->body, clock_now_ms(), &e)) {
+		annotation_tell(d, &a->annotation);
+		answer_text(d, x, "/api/goodput/v1/annotations", 204, NULL, "");
+		gate_write(&d->gate, &a->write, daemon_now(d));
+	} else {
+		snprintf(text, sizeof text, "%s\n", e.message);
+		answer_text(d, x, "/api/goodput/v1/annotations", 400, NULL, text);
+		mem_free(a);
+	}
+	arena_fini(&arena);
+}
+
 static void do_events(struct daemon *d, struct exchange *x, const struct message *m)
 {
 	events_open(d, x);
@@ -117,14 +180,15 @@ enum { GET = 1, POST = 2, PUT = 4 };
 static const struct own_route {
 	const char *path;
 	int methods;
-	const char *allow;
-	bool open; /* for probes, which have no token */
+	const char *allow; /* NULL: other methods of the path are a call's */
+	bool open;         /* for probes, which have no token */
 	void (*run)(struct daemon *d, struct exchange *x, const struct message *m);
 } own_routes[] = {
 	{ "/-/healthy", GET, "Allow: GET\r\n", true, do_healthy },
 	{ "/-/ready", GET, "Allow: GET\r\n", true, do_ready },
 	{ "/-/reload", POST | PUT, "Allow: POST, PUT\r\n", false, do_reload },
 	{ "/metrics", GET, "Allow: GET\r\n", false, do_metrics },
+	{ "/api/goodput/v1/annotations", POST, NULL, false, do_annotate },
 	{ "/api/goodput/v1/events", GET, "Allow: GET\r\n", false, do_events },
 };
 
@@ -148,7 +212,7 @@ void request_answer(void *context, struct exchange *x, const struct message *m)
 
 	if (!(route && route->open) && !is_authorized(d, m))
 		answer_text(d, x, "unauthorized", 401, "WWW-Authenticate: Basic realm=\"goodput\", Bearer\r\n", "Unauthorized\n");
-	else if (!route)
+	else if (!route || (!route->allow && !(route->methods & method_of(m))))
 		call_start(d, x, m);
 	else if (route->methods & method_of(m))
 		route->run(d, x, m);

@@ -26,6 +26,10 @@ static const struct route {
 	{ "/api/v1/status/flags", NULL, GET, web_flags },
 	{ "/api/v1/status/tsdb", NULL, GET, web_tsdb },
 	{ "/api/v1/status/walreplay", NULL, GET, web_walreplay },
+	{ "/api/goodput/v1/readings", NULL, GET, web_own_readings },
+	{ "/api/goodput/v1/findings", NULL, GET, web_own_findings },
+	{ "/api/goodput/v1/coverage", NULL, GET, web_own_coverage },
+	{ "/api/goodput/v1/annotations", NULL, GET, web_own_annotations },
 	{ "/federate", NULL, GET, web_federate },
 };
 

@@ -25,12 +25,6 @@ struct web_flag {
 	const char *name, *value;
 };
 
-/* A thing that happened, told by whoever did it: a deploy, a change of capacity. */
-struct web_annotation {
-	int64_t id, t_ms, end_ms; /* end 0: a moment */
-	struct str text, tags;    /* tags joined by commas */
-};
-
 struct web_source {
 	struct backend *backend;
 	const struct store *store; /* NULL when the data is elsewhere */
@@ -41,8 +35,6 @@ struct web_source {
 	size_t dropped_count;
 	const struct report *report; /* the newest, or NULL before the first */
 	int64_t report_ms;
-	const struct web_annotation *annotations;
-	size_t annotation_count;
 	const struct label *external_labels;
 	size_t external_label_count;
 	const struct web_flag *flags;
@@ -108,6 +100,7 @@ web_handler web_query, web_query_range, web_format_query, web_parse_query, web_q
 web_handler web_series, web_labels, web_label_values;                                           /* series.c */
 web_handler web_targets, web_targets_metadata, web_metadata;                                    /* targets.c */
 web_handler web_buildinfo, web_runtimeinfo, web_config, web_flags, web_tsdb, web_walreplay;     /* status.c */
+web_handler web_own_readings, web_own_findings, web_own_coverage, web_own_annotations;          /* own.c */
 web_handler web_federate;                                                                       /* federate.c */
 
 /* match[] selectors as matchers; freed by web_matchers_fini. */

@@ -1,0 +1,19 @@
+/* report: a report as JSON: the members of goodput.check/1 that the command line and the API share. */
+#ifndef GOODPUT_WEB_REPORT_H
+#define GOODPUT_WEB_REPORT_H
+
+#include "base/json.h"
+#include "signals/report.h"
+
+/* Members of the object that is open. */
+void report_print_verdict(struct json *j, const struct report *r);  /* "verdict": {...} */
+void report_print_targets(struct json *j, const struct report *r);  /* "targets": coverage and binding of each */
+void report_print_scopes(struct json *j, const struct report *r);   /* "scopes": readings */
+void report_print_findings(struct json *j, const struct report *r); /* "findings" */
+
+/* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
+const char *verdict_severity(const struct report *r);
+/* What the JSON calls a scope: engines and GPUs of a lone target by their short name ("engine0"). */
+struct str scope_label(const struct report *r, const struct scope *s);
+
+#endif
