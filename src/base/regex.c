@@ -134,11 +134,12 @@ static bool literals_match(const struct regex *re, struct str text)
 	return bsearch(&text, re->literals, re->literal_count, sizeof text, literal_order) != NULL;
 }
 
-static bool regex_compile(struct regex *re, struct str translated, struct error *e)
+/* As "^(?s:re)$": anchored, '.' takes a newline; or to be found anywhere. '$' is the very end. */
+enum { COMPILE_WHOLE = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL, COMPILE_SEARCH = 0 };
+
+static bool regex_compile(struct regex *re, uint32_t how, struct str translated, struct error *e)
 {
-	/* As "^(?s:re)$": anchored, '.' takes a newline, '$' is the very end. */
-	uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_UTF |
-			   PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+	uint32_t options = how | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
 	PCRE2_SIZE offset;
 	int code;
@@ -167,21 +168,22 @@ static bool regex_compile(struct regex *re, struct str translated, struct error 
 	return true;
 }
 
-static bool regex_init(struct regex *re, struct error *e)
+static bool regex_init(struct regex *re, bool search, struct error *e)
 {
 	struct buf translated;
 
-	if (regex_init_literals(re) || regex_init_affix(re))
+	if (!search && (regex_init_literals(re) || regex_init_affix(re)))
 		return true;
 	re->outer_group = false;
 	buf_init(&translated, SIZE_MAX / 2);
-	bool ok = regex_translate(re->pattern, &translated, e) && regex_compile(re, buf_str(&translated), e);
+	bool ok = regex_translate(re->pattern, &translated, e) &&
+		  regex_compile(re, search ? COMPILE_SEARCH : COMPILE_WHOLE, buf_str(&translated), e);
 
 	buf_fini(&translated);
 	return ok;
 }
 
-struct regex *regex_new(struct str pattern, struct error *e)
+static struct regex *regex_make(struct str pattern, bool search, struct error *e)
 {
 	if (pattern.len > PATTERN_MAX) {
 		error_set(e, EXIT_BAD_INPUT, "the regular expression has %zu bytes; at most %d are allowed", pattern.len, PATTERN_MAX);
@@ -198,11 +200,21 @@ struct regex *regex_new(struct str pattern, struct error *e)
 	if (pattern.len)
 		memcpy(re->text, pattern.ptr, pattern.len);
 	re->pattern = str_of(re->text, pattern.len);
-	if (!regex_init(re, e)) {
+	if (!regex_init(re, search, e)) {
 		regex_free(re);
 		return NULL;
 	}
 	return re;
+}
+
+struct regex *regex_new(struct str pattern, struct error *e)
+{
+	return regex_make(pattern, false, e);
+}
+
+struct regex *regex_search_new(struct str pattern, struct error *e)
+{
+	return regex_make(pattern, true, e);
 }
 
 void regex_free(struct regex *re)
@@ -217,13 +229,13 @@ void regex_free(struct regex *re)
 	mem_free(re);
 }
 
-static bool pcre2_matches(const struct regex *re, struct str text)
+static bool pcre2_matches(const struct regex *re, struct str text, size_t from)
 {
 	PCRE2_SPTR subject = (PCRE2_SPTR)(text.ptr ? text.ptr : "");
-	int result = pcre2_match(re->code, subject, text.len, 0, 0, re->match, re->context);
+	int result = pcre2_match(re->code, subject, text.len, from, 0, re->match, re->context);
 
 	if (result == PCRE2_ERROR_JIT_STACKLIMIT)
-		result = pcre2_match(re->code, subject, text.len, 0, PCRE2_NO_JIT, re->match, re->context);
+		result = pcre2_match(re->code, subject, text.len, from, PCRE2_NO_JIT, re->match, re->context);
 	if (result < 0 && result != PCRE2_ERROR_NOMATCH && !re->gave_up) {
 		((struct regex *)re)->gave_up = true;
 		log_warning("the regular expression \"" STR_FMT
@@ -238,7 +250,7 @@ bool regex_match(const struct regex *re, struct str text)
 	switch (re->kind) {
 	case REGEX_LITERALS: return literals_match(re, text);
 	case REGEX_AFFIX: return affix_matches(re, text);
-	case REGEX_PCRE2: return pcre2_matches(re, text);
+	case REGEX_PCRE2: return pcre2_matches(re, text, 0);
 	}
 	return false;
 }
@@ -261,7 +273,7 @@ static struct str group_text(const struct regex *re, struct str text, struct str
 		terminated[name.len] = '\0';
 		number = pcre2_substring_number_from_name(re->code, (PCRE2_SPTR)terminated);
 	}
-	if (number == 0 || (number == 1 && re->kind == REGEX_LITERALS && re->outer_group))
+	if ((number == 0 && re->kind != REGEX_PCRE2) || (number == 1 && re->kind == REGEX_LITERALS && re->outer_group))
 		return text;
 	if (number < 0 || re->kind != REGEX_PCRE2 || number >= pcre2_get_ovector_count(re->match))
 		return STR_EMPTY;
@@ -295,10 +307,27 @@ static size_t reference_length(struct str s, struct str *name)
 	return name->len + 1 < s.len && s.ptr[name->len + 1] == '}' ? name->len + 2 : 0;
 }
 
+bool regex_find(const struct regex *re, struct str text, size_t from, size_t *start, size_t *end)
+{
+	if (!pcre2_matches(re, text, from))
+		return false;
+	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(re->match);
+
+	*start = ends[0];
+	*end = ends[1];
+	return true;
+}
+
 bool regex_expand(const struct regex *re, struct str text, struct str replacement, struct buf *out)
 {
 	if (!regex_match(re, text))
 		return false;
+	regex_expand_found(re, text, replacement, out);
+	return true;
+}
+
+void regex_expand_found(const struct regex *re, struct str text, struct str replacement, struct buf *out)
+{
 	for (ptrdiff_t at; (at = str_find(replacement, '$')) >= 0;) {
 		struct str name;
 
@@ -315,7 +344,6 @@ bool regex_expand(const struct regex *re, struct str text, struct str replacemen
 		}
 	}
 	buf_add(out, replacement);
-	return true;
 }
 
 size_t regex_literals(const struct regex *re, const struct str **literals)

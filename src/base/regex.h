@@ -19,6 +19,13 @@ bool regex_gave_up(const struct regex *re);
 /* Groups of the last match for label_replace: expands $1, ${1}, $name in `replacement` into `out`. False = no match. */
 struct buf;
 bool regex_expand(const struct regex *re, struct str text, struct str replacement, struct buf *out);
+
+/* A pattern to be looked for anywhere in a text, as Go's regexp does: not anchored, and '.' takes no newline. For regex_find only. */
+struct regex *regex_search_new(struct str pattern, struct error *e);
+/* The first match at or after byte `from` (which may be text.len). */
+bool regex_find(const struct regex *re, struct str text, size_t from, size_t *start, size_t *end);
+/* regex_expand with the groups of the match just found. */
+void regex_expand_found(const struct regex *re, struct str text, struct str replacement, struct buf *out);
 /* When the pattern is an alternation of plain literals ("a|b", "(a|b)"): their number and texts, sorted and without doubles;
  * 0 otherwise. */
 size_t regex_literals(const struct regex *re, const struct str **literals);
