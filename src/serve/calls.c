@@ -18,6 +18,8 @@ struct call {
 	struct web_reply reply;
 	struct buf packed;
 	const char *route;
+	const struct labels **dropped;
+	size_t dropped_count;
 	volatile bool cancel;
 	bool gzip, is_packed, cors, started;
 	int64_t begin_ns, deadline_ms;
@@ -34,6 +36,9 @@ static void call_free(struct call *c)
 	if (c->next)
 		c->next->previous = c->previous;
 	d->call_count--;
+	for (size_t i = 0; i < c->dropped_count; i++)
+		labels_unref(c->dropped[i]);
+	mem_free(c->dropped);
 	web_reply_fini(&c->reply);
 	buf_fini(&c->packed);
 	arena_fini(&c->arena);
@@ -42,10 +47,30 @@ static void call_free(struct call *c)
 
 /* ---- what the worker sees: fixed while it reads ---- */
 
+/* Only these requests show targets. */
+static const struct labels **dropped_list(struct daemon *d, struct call *c, size_t *count)
+{
+	const struct discovery *found = d->generation->discovery;
+	VEC(const struct labels *) all = { 0 };
+
+	for (size_t i = 0; found && i < discovery_job_count(found); i++) {
+		const struct discovered_job *job = discovery_job(found, i);
+
+		for (size_t k = 0; k < job->dropped_count; k++)
+			VEC_PUSH(&all, labels_new(job->dropped[k].before, job->dropped[k].before_count));
+	}
+	c->dropped = all.items;
+	*count = c->dropped_count = all.count;
+	return all.items;
+}
+
 static void source_fill(struct daemon *d, struct call *c)
 {
 	struct web_target *targets = ARENA_ARRAY(&c->arena, struct web_target, d->scrapees.count + 1);
 	const struct serve_options *o = d->options;
+	const struct config *config = d->generation->config;
+	size_t dropped_count = 0;
+	const struct labels **dropped = str_is(c->request.path, "/api/v1/targets") ? dropped_list(d, c, &dropped_count) : NULL;
 
 	for (size_t i = 0; i < d->scrapees.count; i++) {
 		const struct scrapee *s = d->scrapees.items[i];
@@ -71,9 +96,13 @@ static void source_fill(struct daemon *d, struct call *c)
 		.report_ms = d->judgement ? d->judgement->t_ms : 0,
 		.flags = flags,
 		.flag_count = ARRAY_LEN(names),
-		.config_text = d->config_text,
+		.config_text = config ? config->text : STR_EMPTY,
+		.external_labels = config ? config->external_labels : NULL,
+		.external_label_count = config ? config->external_label_count : 0,
+		.dropped = dropped,
+		.dropped_count = dropped_count,
 		.start_ms = d->start_ms,
-		.config_ms = d->config_ms,
+		.config_ms = d->generation->t_ms,
 		.config_ok = d->config_ok,
 		.folder = d->folder };
 }

@@ -30,13 +30,20 @@ static void close_begin(struct daemon *d)
 	uv_signal_stop(&d->hangup);
 }
 
+static void handles_close(struct daemon *d)
+{
+	uv_handle_t *const handles[] = { (uv_handle_t *)&d->housekeeping, (uv_handle_t *)&d->evaluation, (uv_handle_t *)&d->hangup,
+		(uv_handle_t *)&d->changed };
+
+	fetcher_close(d->fetcher);
+	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
+		uv_close(handles[i], NULL);
+}
+
 static void close_rest(struct daemon *d)
 {
 	server_close(d->server);
-	fetcher_close(d->fetcher);
-	uv_close((uv_handle_t *)&d->housekeeping, NULL);
-	uv_close((uv_handle_t *)&d->evaluation, NULL);
-	uv_close((uv_handle_t *)&d->hangup, NULL);
+	handles_close(d);
 }
 
 /* Answers in progress get their time; then queries are ended. */
@@ -74,6 +81,25 @@ static void on_housekeeping(uv_timer_t *timer)
 static void on_evaluation(uv_timer_t *timer)
 {
 	judge_start(timer->data);
+}
+
+static void on_sync(struct gate_task *task)
+{
+	struct daemon *d = (struct daemon *)((char *)task - offsetof(struct daemon, sync));
+
+	d->syncing = false;
+	if (!d->closing)
+		scraper_sync(d);
+}
+
+static void on_changed(uv_async_t *handle)
+{
+	struct daemon *d = handle->data;
+
+	if (d->syncing || d->closing)
+		return;
+	d->syncing = true;
+	gate_write(&d->gate, &d->sync, daemon_now(d));
 }
 
 static void on_hangup(uv_signal_t *handle, int number)
@@ -123,15 +149,15 @@ static void daemon_init(struct daemon *d, const struct serve_options *options, c
 	if (!getcwd(d->folder, sizeof d->folder))
 		d->folder[0] = '\0';
 	arena_init(&d->arena);
-	arena_init(&d->catalog_arena);
-	arena_init(&d->config_arena);
 	gate_init(&d->gate, READING_MOST);
 	self_init(&d->self);
 	uv_loop_init(&d->loop);
 	uv_timer_init(&d->loop, &d->housekeeping);
 	uv_timer_init(&d->loop, &d->evaluation);
 	uv_signal_init(&d->loop, &d->hangup);
-	d->housekeeping.data = d->evaluation.data = d->hangup.data = d;
+	uv_async_init(&d->loop, &d->changed, on_changed);
+	d->sync.run = on_sync;
+	d->housekeeping.data = d->evaluation.data = d->hangup.data = d->changed.data = d;
 	d->fetcher = fetcher_new(&d->loop);
 	d->store = store_new();
 	d->backend = backend_embedded_new(d->store);
@@ -141,14 +167,11 @@ static void daemon_init(struct daemon *d, const struct serve_options *options, c
 static void daemon_fini(struct daemon *d)
 {
 	judgement_free(d->judgement);
+	generation_free(d->generation);
 	fleet_fini(&d->fleet);
 	backend_free(d->backend);
 	store_free(d->store);
-	if (d->config_ms)
-		catalog_fini(&d->catalog);
 	self_fini(&d->self);
-	arena_fini(&d->config_arena);
-	arena_fini(&d->catalog_arena);
 	arena_fini(&d->arena);
 	uv_loop_close(&d->loop);
 }
@@ -162,7 +185,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	daemon_init(d, options, stop);
 	bool ok = listen_on(d, e);
 
-	if (ok && !config_load(d, e)) {
+	if (ok && !generation_load(d, e)) {
 		ok = false;
 		server_close(d->server);
 	}
@@ -171,10 +194,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
 			server_host(d->server), server_port(d->server));
 	} else {
-		fetcher_close(d->fetcher);
-		uv_close((uv_handle_t *)&d->housekeeping, NULL);
-		uv_close((uv_handle_t *)&d->evaluation, NULL);
-		uv_close((uv_handle_t *)&d->hangup, NULL);
+		handles_close(d);
 	}
 	uv_run(&d->loop, UV_RUN_DEFAULT);
 	daemon_fini(d);

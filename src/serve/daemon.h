@@ -6,6 +6,7 @@
 #include "net/fetcher.h"
 #include "net/server.h"
 #include "serve/gate.h"
+#include "serve/generation.h"
 #include "serve/self.h"
 #include "serve/serve.h"
 #include "web/web.h"
@@ -55,18 +56,18 @@ struct daemon {
 	struct store *store;
 	struct fleet fleet;
 	struct backend *backend;
-	struct catalog catalog;
-	struct arena catalog_arena, config_arena; /* of the configuration in use */
-	uint64_t generation;
+	struct generation *generation; /* in use */
 	VEC(struct scrapee *) scrapees;
 	struct judgement *judgement; /* the newest; or NULL */
-	struct str config_text;
-	int64_t start_ms, config_ms;
-	bool config_ok;
+	int64_t start_ms;
+	bool config_ok; /* the newest reload was one */
 	struct promql_options limits;
 	/* the loop's own */
 	uv_timer_t housekeeping, evaluation;
 	uv_signal_t hangup;
+	uv_async_t changed; /* discovery found something */
+	struct gate_task sync;
+	bool syncing;
 	struct call *calls;
 	size_t call_count;
 	VEC(struct exchange *) listeners; /* of events */
@@ -83,8 +84,8 @@ static inline int64_t daemon_now(const struct daemon *d)
 }
 
 /* scraper.c */
-/* Makes the fleet what `w` lists: new targets begin, others end, the rest goes on undisturbed. A write. */
-void scraper_apply(struct daemon *d, struct watch *w);
+/* Makes the fleet and its clocks what the generation in use lists: new targets begin, others end, the rest goes on undisturbed. A write. */
+void scraper_sync(struct daemon *d);
 void scraper_stop(struct daemon *d);
 
 /* judge.c */
@@ -111,7 +112,8 @@ void events_keep_alive(struct daemon *d);
 void events_close(struct daemon *d);
 
 /* reload.c */
-bool config_load(struct daemon *d, struct error *e);
+/* Reads everything that is configured and puts it to use; false with an error when it stays as it was. A write. */
+bool generation_load(struct daemon *d, struct error *e);
 /* Asks for it; done when the gate allows. `x`: who is to be told, or NULL. */
 void daemon_reload(struct daemon *d, struct exchange *x);
 void reload_forget(struct daemon *d, struct exchange *x);

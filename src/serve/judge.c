@@ -12,7 +12,7 @@ struct judging {
 	uv_work_t work;
 	struct daemon *daemon;
 	struct judgement *made;
-	uint64_t generation; /* of the catalogue that it is made with */
+	const struct generation *generation; /* of the catalogue that it is made with */
 };
 
 void judgement_free(struct judgement *j)
@@ -33,7 +33,8 @@ static void judge(struct daemon *d, struct judgement *j)
 	if (!store_bounds(d->store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
 		oldest_ms = j->t_ms - HISTORY_MS;
 	fleet_moments(&d->fleet, j->t_ms - HISTORY_MS, &moments);
-	j->has_evidence = evidence_build(&j->evidence, &j->arena, &d->catalog, &d->fleet, d->backend, oldest_ms, j->t_ms, &j->error);
+	j->has_evidence =
+		evidence_build(&j->evidence, &j->arena, &d->generation->catalog, &d->fleet, d->backend, oldest_ms, j->t_ms, &j->error);
 	if (j->has_evidence) {
 		int64_t to_ms = moments.count ? moments.items[moments.count - 1] : j->t_ms, from_ms = to_ms;
 

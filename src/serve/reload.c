@@ -2,12 +2,9 @@
 #include "serve/daemon.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 
 #include <stdio.h>
-
-enum { CONFIG_MOST = 16 << 20 };
 
 struct reload {
 	struct gate_task write;
@@ -15,40 +12,35 @@ struct reload {
 	struct exchange *exchange; /* who asked; or NULL */
 };
 
-/* The targets of a start or reload, as a watch would have them. What is running is not touched before all could be read. */
-bool config_load(struct daemon *d, struct error *e)
+static void on_changed(void *context)
 {
-	struct watch_options options = d->options->watch;
-	struct str text = STR_EMPTY;
-	struct arena arena;
-	struct watch w;
+	struct daemon *d = context;
 
-	arena_init(&arena);
-	options.only_live = true;
-	options.now_ms = clock_now_ms();
-	if ((options.config_file && !file_read(&arena, options.config_file, CONFIG_MOST, &text, e)) || !watch_open(&w, &options, e)) {
-		arena_fini(&arena);
+	uv_async_send(&d->changed);
+}
+
+bool generation_load(struct daemon *d, struct error *e)
+{
+	struct generation *g = generation_read(d->options, e);
+
+	if (!g)
 		return false;
-	}
+	if (g->config)
+		config_log_notes(g->config);
 	/* The report in use speaks of the old catalogue. */
 	judgement_free(d->judgement);
 	d->judgement = NULL;
-	if (d->config_ms)
-		catalog_fini(&d->catalog);
-	d->catalog = w.catalog;
-	w.has_catalog = false;
-	arena_fini(&d->config_arena);
-	d->config_arena = arena;
-	d->config_text = text;
-	d->config_ms = options.now_ms;
+	if (d->generation)
+		d->generation->t_ms = g->t_ms; /* of its end */
+	g->older = d->generation;
+	d->generation = g;
 	d->config_ok = true;
-	d->generation++;
-	scraper_apply(d, &w);
-	/* What the catalogue borrows from the watch lives on with it. */
-	arena_fini(&d->catalog_arena);
-	d->catalog_arena = w.arena;
-	arena_init(&w.arena);
-	watch_close(&w);
+	generation_start(g, on_changed, d);
+	scraper_sync(d);
+	if (g->older && g->older->discovery) {
+		discovery_free(g->older->discovery);
+		g->older->discovery = NULL;
+	}
 	return true;
 }
 
@@ -76,7 +68,7 @@ static void on_write(struct gate_task *task)
 	struct reload *r = (struct reload *)((char *)task - offsetof(struct reload, write));
 	struct daemon *d = r->daemon;
 	struct error e = { 0 };
-	bool ok = config_load(d, &e);
+	bool ok = generation_load(d, &e);
 
 	d->self.reloads++;
 	if (ok) {

@@ -4,7 +4,11 @@
 #include "base/clock.h"
 #include "base/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Longer than any request of a target: until then one on its way may refer to how it was configured. */
+enum { RETIRED_MS = 300000 };
 
 static void scrape_begin(uv_timer_t *timer);
 
@@ -42,7 +46,8 @@ static void on_timer_closed(uv_handle_t *handle)
 	struct scrapee *s = handle->data;
 
 	arena_fini(&s->arena);
-	labels_unref(s->discovered);
+	if (s->discovered)
+		labels_unref(s->discovered);
 	mem_free(s);
 }
 
@@ -84,6 +89,7 @@ static void scrape_begin(uv_timer_t *timer)
 	struct scrapee *s = timer->data;
 	struct scrape_options o = s->daemon->options->watch.scrape;
 	int64_t now_ms = clock_now_ms();
+	struct error e = { 0 };
 
 	if (s->busy) {
 		s->daemon->self.scrapes_skipped++;
@@ -94,8 +100,12 @@ static void scrape_begin(uv_timer_t *timer)
 	s->t_ms = aligned(s, now_ms);
 	s->daemon->self.scrape_late_s += now_ms > s->due_ms ? (double)(now_ms - s->due_ms) / 1000 : 0;
 	o.timeout_ms = s->timeout_ms;
-	scrape_request(&s->arena, s->target->url, &o, &s->request);
-	s->fetch = fetcher_start(s->daemon->fetcher, &s->arena, &s->request, &s->answer, on_fetched, s);
+	if (target_request(&s->arena, s->target, &o, &s->request, &e)) {
+		s->fetch = fetcher_start(s->daemon->fetcher, &s->arena, &s->request, &s->answer, on_fetched, s);
+	} else {
+		s->answer = (struct http_answer){ .failure = HTTP_OTHER, .start_ms = now_ms };
+		snprintf(s->answer.detail, sizeof s->answer.detail, "%.250s", e.message);
+	}
 	tick_set(s);
 	if (!s->fetch)
 		gate_write(&s->daemon->gate, &s->ingest, daemon_now(s->daemon));
@@ -103,30 +113,48 @@ static void scrape_begin(uv_timer_t *timer)
 
 /* ---- which targets ---- */
 
-static void scrapee_add(struct daemon *d, const struct target *wanted)
+static struct scrapee *scrapee_new(struct daemon *d, struct target *t)
 {
 	struct scrapee *s = NEW(struct scrapee);
 
-	*s = (struct scrapee){ .daemon = d, .interval_ms = d->options->scrape_interval_ms, .ingest.run = on_ingest };
-	s->timeout_ms = d->options->watch.scrape.timeout_ms ? d->options->watch.scrape.timeout_ms : 10000;
-	if (s->timeout_ms > s->interval_ms)
-		s->timeout_ms = s->interval_ms;
-	s->target = fleet_add(&d->fleet, wanted->name, wanted->url, wanted->labels, NULL);
-	s->discovered = labels_ref(wanted->labels);
-	s->pool = arena_str(&d->arena, labels_get(wanted->labels, STR("job")));
-	s->offset_ms = offset_of(s->target, s->interval_ms);
+	*s = (struct scrapee){ .daemon = d, .target = t, .ingest.run = on_ingest };
 	arena_init(&s->arena);
 	uv_timer_init(&d->loop, &s->timer);
 	s->timer.data = s;
-	tick_set(s);
 	VEC_PUSH(&d->scrapees, s);
+	return s;
 }
 
-static bool same_target(const struct target *a, const struct target *b)
+/* As its job says now; `before` are its labels before relabelling. */
+static void scrapee_set(struct scrapee *s, int64_t interval_ms, int64_t timeout_ms, struct labels *before, struct str pool)
 {
-	return str_eq(a->url, b->url) && labels_eq(a->labels, b->labels);
+	int64_t most_ms = s->daemon->options->watch.scrape.timeout_ms;
+
+	s->timeout_ms = most_ms ? most_ms : timeout_ms ? timeout_ms : 10000;
+	if (s->timeout_ms > interval_ms)
+		s->timeout_ms = interval_ms;
+	if (s->discovered)
+		labels_unref(s->discovered);
+	s->discovered = before;
+	s->pool = pool;
+	if (s->interval_ms == interval_ms)
+		return;
+	s->interval_ms = interval_ms;
+	s->offset_ms = offset_of(s->target, interval_ms);
+	tick_set(s);
 }
 
+static struct scrapee *scrapee_of(const struct daemon *d, const struct target *t, size_t *index)
+{
+	for (size_t i = 0; i < d->scrapees.count; i++)
+		if (d->scrapees.items[i]->target == t) {
+			*index = i;
+			return d->scrapees.items[i];
+		}
+	return NULL;
+}
+
+/* The target itself is the caller's. */
 static void scrapee_remove(struct daemon *d, size_t index)
 {
 	struct scrapee *s = d->scrapees.items[index];
@@ -138,30 +166,77 @@ static void scrapee_remove(struct daemon *d, size_t index)
 		s->fetch = NULL;
 		s->busy = false;
 	}
-	if (!d->closing)
-		fleet_remove(&d->fleet, s->target, clock_now_ms());
 	s->target = NULL;
 	scrapee_close(s);
 }
 
-void scraper_apply(struct daemon *d, struct watch *w)
+static void on_removed(void *context, struct target *t)
 {
-	const struct fleet *wanted = &w->data.fleet;
-	bool *known = mem_zalloc(wanted->targets.count + 1, sizeof *known);
+	size_t index;
+
+	if (scrapee_of(context, t, &index))
+		scrapee_remove(context, index);
+}
+
+static void sync_discovered(struct daemon *d)
+{
+	const struct discovery *found = d->generation->discovery;
+	size_t index;
+
+	for (size_t i = 0; i < discovery_job_count(found); i++) {
+		const struct discovered_job *job = discovery_job(found, i);
+
+		for (size_t k = 0; k < job->count; k++) {
+			const struct discovered *t = &job->targets[k];
+			struct scrapee *s = scrapee_of(d, t->target, &index);
+
+			if (!t->target)
+				continue;
+			scrapee_set(s ? s : scrapee_new(d, t->target), t->interval_ms, t->timeout_ms,
+				labels_new(t->before, t->before_count), job->job->name);
+		}
+	}
+}
+
+static bool is_named(const struct generation *g, const struct target *t)
+{
+	VEC_EACH (&g->named, named)
+		if (str_eq(named->name, t->name) && str_eq(named->url, t->url))
+			return true;
+	return false;
+}
+
+static void sync_named(struct daemon *d)
+{
+	size_t index;
 
 	for (size_t i = d->scrapees.count; i-- > 0;) {
-		bool keep = false;
+		struct target *t = d->scrapees.items[i]->target;
 
-		for (size_t k = 0; k < wanted->targets.count && !keep; k++)
-			if (!known[k] && same_target(d->scrapees.items[i]->target, wanted->targets.items[k]))
-				keep = known[k] = true;
-		if (!keep)
-			scrapee_remove(d, i);
+		if (t->job || is_named(d->generation, t))
+			continue;
+		scrapee_remove(d, i);
+		fleet_remove(&d->fleet, t, clock_now_ms());
 	}
-	for (size_t k = 0; k < wanted->targets.count; k++)
-		if (!known[k])
-			scrapee_add(d, wanted->targets.items[k]);
-	mem_free(known);
+	VEC_EACH (&d->generation->named, named) {
+		struct target *t = fleet_target(&d->fleet, named->name, named->url, STR_EMPTY);
+
+		if (!scrapee_of(d, t, &index))
+			scrapee_set(scrapee_new(d, t), d->options->scrape_interval_ms, 0, labels_ref(t->labels), STR("named"));
+	}
+}
+
+void scraper_sync(struct daemon *d)
+{
+	const struct discovery_events events = { .removed = on_removed, .context = d };
+	struct generation *g = d->generation;
+
+	sync_named(d);
+	if (g->discovery && discovery_update(g->discovery)) {
+		discovery_sync(g->discovery, &d->fleet, clock_now_ms(), &events);
+		sync_discovered(d);
+	}
+	generation_forget(g, &d->fleet, clock_now_ms() - RETIRED_MS);
 }
 
 void scraper_stop(struct daemon *d)
