@@ -1,41 +1,11 @@
-#include "store/store.h"
-#include "base/mem.h"
+#include "store/internal.h"
+
 #include "base/number.h"
-#include "base/vec.h"
-#include "store/index.h"
 
 #include <stdlib.h>
 
-/* One cache line: what an append reads and writes, first. Times and values stand in one block, times first, so that a window of them is
- * handed out without a copy. */
-struct series {
-	int64_t *t;
-	double *v;
-	uint32_t count, cap;
-	int64_t newest_ms;
-	const struct labels *labels;
-	uint32_t id;
-	enum metric_type type;
-} __attribute__((aligned(64)));
-
 /* Series live in slabs in the order of their birth, which is the order in which a page shows them: the next one is in the next line. */
-enum { SLAB_SERIES = 512, SERIES_FIRST_CAP = 8, PREFETCH_SERIES = 12, PREFETCH_TAIL = 6 };
-
-struct slab {
-	void *block; /* as allocated; the series start at the first line in it */
-	struct series *series;
-};
-
-struct store {
-	struct sink sink;
-	struct index index;
-	VEC(struct slab) slabs; /* of the series, by id */
-	size_t series_count;
-	uint32_t *slots; /* hash table over labels: id + 1, 0 = free */
-	size_t slot_count;
-	size_t sample_count;
-	int64_t oldest_ms, newest_ms;
-};
+enum { SERIES_FIRST_CAP = 8, PREFETCH_SERIES = 12, PREFETCH_TAIL = 6 };
 
 static struct store *store_of(struct sink *sink)
 {
@@ -43,11 +13,6 @@ static struct store *store_of(struct sink *sink)
 }
 
 /* ---- series ---- */
-
-static struct series *series_at(const struct store *s, size_t id)
-{
-	return &s->slabs.items[id / SLAB_SERIES].series[id % SLAB_SERIES];
-}
 
 static void slab_add(struct store *s)
 {
@@ -80,7 +45,7 @@ static struct series *series_find(const struct store *s, const struct labels *la
 	return slot ? series_at(s, slot - 1) : NULL;
 }
 
-static struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type)
+struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type)
 {
 	if (s->series_count * 2 >= s->slot_count)
 		slots_grow(s);
@@ -89,7 +54,8 @@ static struct series *series_make(struct store *s, const struct labels *labels, 
 	size_t slot = slot_find(s, labels);
 	struct series *series = series_at(s, s->series_count++);
 	series->labels = labels_ref(labels);
-	series->type = type;
+	series->type = (uint8_t)type;
+	series->place = NO_PLACE;
 	series->id = index_add(&s->index, labels);
 	series->newest_ms = INT64_MIN;
 	s->slots[slot] = series->id + 1;
@@ -100,10 +66,13 @@ static struct series *sink_series(struct sink *sink, const struct labels *labels
 {
 	struct store *s = store_of(sink);
 	struct series *series = series_find(s, labels);
+	if (series && (type == METRIC_UNKNOWN || series->type == type))
+		return series;
+	pthread_rwlock_wrlock(&s->lock);
 	if (!series)
-		return series_make(s, labels, type);
-	if (type != METRIC_UNKNOWN)
-		series->type = type;
+		series = series_make(s, labels, type);
+	series->type = (uint8_t)type;
+	pthread_rwlock_unlock(&s->lock);
 	return series;
 }
 
@@ -114,32 +83,47 @@ static void series_grow(struct series *series)
 	double *v = (double *)(t + cap);
 	if (series->count) {
 		memcpy(t, series->t, series->count * sizeof *t);
-		memcpy(v, series->v, series->count * sizeof *v);
+		memcpy(v, series_values(series), series->count * sizeof *v);
 	}
 	mem_free(series->t);
 	series->t = t;
-	series->v = v;
 	series->cap = cap;
 }
 
 /* ---- append ---- */
 
-static enum append_status series_append(struct series *series, int64_t t_ms, double value)
+enum append_status series_append(struct series *series, int64_t t_ms, double value)
 {
-	if (__builtin_expect(t_ms <= series->newest_ms && series->count, 0)) {
+	if (__builtin_expect(t_ms <= series->newest_ms && series->flags & SERIES_WRITTEN, 0)) {
 		if (t_ms < series->newest_ms)
 			return APPEND_OUT_OF_ORDER;
-		return number_bits(series->v[series->count - 1]) == number_bits(value) ? APPEND_SAME : APPEND_DUPLICATE;
+		return number_bits(series->newest_value) == number_bits(value) ? APPEND_SAME : APPEND_DUPLICATE;
 	}
 	if (series->count == series->cap)
 		series_grow(series);
 	series->t[series->count] = t_ms;
-	series->v[series->count++] = value;
+	series_values(series)[series->count++] = value;
 	series->newest_ms = t_ms;
+	series->newest_value = value;
+	series->flags |= SERIES_WRITTEN;
 	return APPEND_OK;
 }
 
-static void store_count(struct store *s, int64_t t_ms, size_t samples)
+void series_drop(struct series *series, size_t count)
+{
+	size_t kept = series->count - count;
+	if (!kept) {
+		mem_free(series->t);
+		series->t = NULL;
+		series->cap = series->count = 0;
+		return;
+	}
+	memmove(series->t, series->t + count, kept * sizeof *series->t);
+	memmove(series_values(series), series_values(series) + count, kept * sizeof(double));
+	series->count = (uint32_t)kept;
+}
+
+void store_count(struct store *s, int64_t t_ms, size_t samples)
 {
 	if (!samples)
 		return;
@@ -152,14 +136,18 @@ static void store_count(struct store *s, int64_t t_ms, size_t samples)
 
 static enum append_status sink_append(struct sink *sink, struct series *series, int64_t t_ms, double value)
 {
-	enum append_status status = series_append(series, t_ms, value);
-	store_count(store_of(sink), t_ms, status == APPEND_OK);
+	struct store *s = store_of(sink);
+	pthread_rwlock_wrlock(&s->lock);
+	enum append_status status = s->disk ? disk_append(s, series, t_ms, value) : series_append(series, t_ms, value);
+	store_count(s, t_ms, status == APPEND_OK);
+	s->refused += status >= APPEND_DUPLICATE;
+	pthread_rwlock_unlock(&s->lock);
 	return status;
 }
 
 /* A row touches one line of the series, one of its times and one of its values, all of them cold when the fleet is large. They are asked
  * for a few samples ahead: first the series, then, when that is likely there, its tails. */
-static size_t sink_append_row(struct sink *sink, struct series *const *series, const double *values, size_t count, int64_t t_ms)
+static size_t memory_append_row(struct store *s, struct series *const *series, const double *values, size_t count, int64_t t_ms)
 {
 	size_t stored = 0, refused = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -168,13 +156,23 @@ static size_t sink_append_row(struct sink *sink, struct series *const *series, c
 		if (i + PREFETCH_TAIL < count) {
 			const struct series *soon = series[i + PREFETCH_TAIL];
 			__builtin_prefetch(soon->t + soon->count, 1);
-			__builtin_prefetch(soon->v + soon->count, 1);
+			__builtin_prefetch(series_values(soon) + soon->count, 1);
 		}
 		enum append_status status = series_append(series[i], t_ms, values[i]);
 		stored += status == APPEND_OK;
 		refused += status >= APPEND_DUPLICATE;
 	}
-	store_count(store_of(sink), t_ms, stored);
+	store_count(s, t_ms, stored);
+	return refused;
+}
+
+static size_t sink_append_row(struct sink *sink, struct series *const *series, const double *values, size_t count, int64_t t_ms)
+{
+	struct store *s = store_of(sink);
+	pthread_rwlock_wrlock(&s->lock);
+	size_t refused = s->disk ? disk_append_row(s, series, values, count, t_ms) : memory_append_row(s, series, values, count, t_ms);
+	s->refused += refused;
+	pthread_rwlock_unlock(&s->lock);
 	return refused;
 }
 
@@ -185,6 +183,12 @@ static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_a
 struct store *store_new(void)
 {
 	struct store *s = NEW(struct store);
+	pthread_rwlockattr_t attributes;
+	pthread_rwlockattr_init(&attributes);
+	/* A stream of queries must not keep the scrapes out. */
+	pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&s->lock, &attributes);
+	pthread_rwlockattr_destroy(&attributes);
 	s->sink.ops = &store_sink_ops;
 	index_init(&s->index);
 	return s;
@@ -194,6 +198,8 @@ void store_free(struct store *s)
 {
 	if (!s)
 		return;
+	if (s->disk)
+		disk_free(s);
 	for (size_t i = 0; i < s->series_count; i++) {
 		mem_free(series_at(s, i)->t);
 		labels_unref(series_at(s, i)->labels);
@@ -203,7 +209,17 @@ void store_free(struct store *s)
 	VEC_FREE(&s->slabs);
 	mem_free(s->slots);
 	index_fini(&s->index);
+	pthread_rwlock_destroy(&s->lock);
 	mem_free(s);
+}
+
+void store_lock_read(const struct store *s)
+{
+	pthread_rwlock_rdlock((pthread_rwlock_t *)&s->lock);
+}
+void store_unlock_read(const struct store *s)
+{
+	pthread_rwlock_unlock((pthread_rwlock_t *)&s->lock);
 }
 
 struct sink *store_sink(struct store *s)
@@ -250,6 +266,8 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 {
 	size_t id_count, from_hint = 0, to_hint = 0;
 	const uint32_t *ids = index_select(&s->index, arena, matchers, matcher_count, &id_count);
+	if (s->disk)
+		return disk_select(s, arena, ids, id_count, from_ms, to_ms, count);
 	struct series_view *views = arena_alloc(arena, (id_count + 1) * sizeof *views);
 	*count = 0;
 	for (size_t i = 0; i < id_count; i++) {
@@ -259,8 +277,8 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 		from_hint = samples_seek(series->t, series->count, from_ms, from_hint);
 		to_hint = to_ms == INT64_MAX ? series->count : samples_seek(series->t, series->count, to_ms + 1, to_hint);
 		if (from_hint < to_hint)
-			views[(*count)++] =
-				(struct series_view){ series->labels, series->t + from_hint, series->v + from_hint, to_hint - from_hint };
+			views[(*count)++] = (struct series_view){ series->labels, series->t + from_hint, series_values(series) + from_hint,
+				to_hint - from_hint };
 	}
 	return views;
 }

@@ -1,0 +1,399 @@
+/* Commit: what was appended becomes durable; what grew long is sealed. And what happens while the file cannot be written. */
+#include "base/log.h"
+#include "store/bytes.h"
+#include "store/internal.h"
+
+#include <stdlib.h>
+
+enum {
+	CHUNK_MS_MOST = 2 * 3600 * 1000,
+	BATCH_SERIES = 4096,
+	DEAD_LEAST = 1000, /* series without samples that are worth writing the others anew */
+	LOOSE_SET = 256,
+	LOOSE_MOST = 1 << 20,
+	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
+	LOG_PER_SERIES = 512,
+	RETRY_COMMITS = 8,
+	HEAD_MOST = 32 << 20, /* samples, while nothing can be written */
+};
+
+/* ---- series and sets ---- */
+
+static void put_text(struct buf *out, struct str s)
+{
+	uint8_t *at = (uint8_t *)buf_reserve(out, VARINT_MAX);
+
+	if (at)
+		out->len += (size_t)(put_varint(at, s.len) - at);
+	buf_add(out, s);
+}
+
+static void put_number(struct buf *out, uint64_t u)
+{
+	uint8_t *at = (uint8_t *)buf_reserve(out, VARINT_MAX);
+
+	if (at)
+		out->len += (size_t)(put_varint(at, u) - at);
+}
+
+/* A series names what differs from the one before: the labels are sorted, and mostly the same. Deflate finds the rest. */
+static void series_pack(struct disk *disk, const struct series *series, struct buf *out)
+{
+	put_number(out, series_key(disk, series->id));
+	put_number(out, series->type);
+	put_number(out, series->labels->count);
+	for (uint32_t i = 0; i < series->labels->count; i++) {
+		put_text(out, series->labels->items[i].name);
+		put_text(out, series->labels->items[i].value);
+	}
+}
+
+static bool batch_write(struct disk *disk, uint32_t first_key, struct error *e)
+{
+	buf_reset(&disk->packed);
+	compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
+	sqlite3_stmt *statement = database_use(&disk->writer, ST_SERIES_ADD);
+	sqlite3_bind_int64(statement, 1, first_key);
+	database_bind_blob(statement, 2, buf_str(&disk->packed));
+	return database_run(&disk->writer, statement, e);
+}
+
+static bool is_dead(const struct series *series)
+{
+	return series->place == NO_PLACE && !series->count;
+}
+
+/* Series from `id` on, in batches; without the dead ones when they are to go. */
+static bool series_write(struct store *s, size_t id, bool living_only, struct error *e)
+{
+	struct disk *disk = s->disk;
+
+	while (id < s->series_count) {
+		uint32_t first_key = 0;
+		size_t count = 0;
+		buf_reset(&disk->data);
+		for (; id < s->series_count && count < BATCH_SERIES; id++) {
+			if (living_only && is_dead(series_at(s, id)))
+				continue;
+			if (!count++)
+				first_key = series_key(disk, (uint32_t)id);
+			series_pack(disk, series_at(s, id), &disk->data);
+		}
+		if (count && !batch_write(disk, first_key, e))
+			return false;
+	}
+	return true;
+}
+
+bool disk_has_dead_series(const struct store *s)
+{
+	size_t dead = 0;
+
+	for (size_t id = 0; id < s->series_count; id++)
+		dead += is_dead(series_at(s, id));
+	return dead >= DEAD_LEAST && dead > s->series_count / 4;
+}
+
+bool disk_bury_series(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+
+	if (database_do(&disk->writer, ST_BEGIN, e) && database_do(&disk->writer, ST_SERIES_DROP, e) && series_write(s, 0, true, e) &&
+		database_do(&disk->writer, ST_COMMIT, e))
+		return true;
+	database_do(&disk->writer, ST_ROLLBACK, NULL);
+	return false;
+}
+
+static bool set_write(struct disk *disk, const struct set *set, struct error *e)
+{
+	int64_t before = -1;
+
+	buf_reset(&disk->data);
+	buf_reset(&disk->packed);
+	put_number(&disk->data, set->section_count);
+	for (uint32_t i = 0; i < set->section_count; i++)
+		put_number(&disk->data, set->starts[i + 1] - set->starts[i]);
+	for (uint32_t i = 0; i < set->count; i++) {
+		int64_t key = series_key(disk, set->members[i]->id);
+		put_number(&disk->data, zigzag(key - before - 1));
+		before = key;
+	}
+	compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
+	sqlite3_stmt *statement = database_use(&disk->writer, ST_SET_ADD);
+	sqlite3_bind_int64(statement, 1, set->number + 1);
+	database_bind_blob(statement, 2, buf_str(&disk->packed));
+	return database_run(&disk->writer, statement, e);
+}
+
+static bool sets_write(struct disk *disk, struct error *e)
+{
+	for (size_t i = disk->sets.count; i-- > 0;) {
+		struct set *set = disk->sets.items[i];
+		if (set && set->stored)
+			break; /* they are stored in order */
+		if (set && !set_write(disk, set, e))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what is due ---- */
+
+static bool log_is_long(const struct store *s, uint64_t start)
+{
+	uint64_t most = LOG_PER_SERIES * (uint64_t)s->series_count;
+
+	return s->disk->log_written - start > (most > LOG_LEAST ? most : LOG_LEAST);
+}
+
+static bool group_is_due(const struct store *s, const struct group *g)
+{
+	return g->rows &&
+	       (g->rows >= g->target || (uint64_t)g->t[g->rows - 1] - (uint64_t)g->t[0] >= CHUNK_MS_MOST || log_is_long(s, g->log_start));
+}
+
+static bool loose_is_due(const struct store *s)
+{
+	const struct disk *disk = s->disk;
+
+	return disk->loose_samples &&
+	       (disk->loose_samples >= LOOSE_MOST || disk->loose_samples >= (size_t)disk->options.chunk_rows * disk->loose.count ||
+		       s->newest_ms - disk->loose_first_ms >= CHUNK_MS_MOST || log_is_long(s, disk->loose_log_start));
+}
+
+static int compare_series(const void *a, const void *b)
+{
+	return labels_cmp((*(struct series *const *)a)->labels, (*(struct series *const *)b)->labels);
+}
+
+/* Loose series are sealed in the set where they were last; those that were in none make new ones. */
+static void loose_find_homes(struct store *s)
+{
+	struct disk *disk = s->disk;
+	struct series **homeless = mem_resize(NULL, disk->loose.count + 1, sizeof *homeless);
+	size_t count = 0;
+
+	VEC_EACH (&disk->loose, series)
+		if ((*series)->place == NO_PLACE)
+			homeless[count++] = *series;
+	qsort(homeless, count, sizeof *homeless, compare_series);
+	for (size_t i = 0; i < count; i += LOOSE_SET)
+		set_of(s, homeless + i, count - i < LOOSE_SET ? count - i : LOOSE_SET);
+	mem_free(homeless);
+}
+
+struct sealing { /* sets to be sealed, each marked */
+	struct set **items;
+	size_t count, cap;
+};
+
+static void mark(struct sealing *list, struct set *set)
+{
+	if (!set->marked)
+		VEC_PUSH(list, set);
+	set->marked = true;
+}
+
+static void find_due(struct store *s, bool all, struct sealing *due)
+{
+	struct disk *disk = s->disk;
+
+	VEC_EACH (&disk->groups, g)
+		if (all ? (*g)->rows > 0 : group_is_due(s, *g))
+			mark(due, (*g)->set);
+	if (!(all ? disk->loose_samples > 0 : loose_is_due(s)))
+		return;
+	pthread_rwlock_wrlock(&s->lock);
+	loose_find_homes(s);
+	pthread_rwlock_unlock(&s->lock);
+	VEC_EACH (&disk->loose, series)
+		if ((*series)->count)
+			mark(due, disk->sets.items[disk->places.items[(*series)->place].set]);
+}
+
+/* ---- the transaction ---- */
+
+static uint64_t log_needed(const struct disk *disk)
+{
+	uint64_t oldest = disk->log_seq + 1;
+	bool loose_left = false;
+
+	VEC_EACH (&disk->groups, g)
+		if ((*g)->rows && !(*g)->set->marked && (*g)->log_first < oldest)
+			oldest = (*g)->log_first;
+	VEC_EACH (&disk->loose, series) {
+		uint32_t place = (*series)->place;
+		loose_left |= (*series)->count && (place == NO_PLACE || !disk->sets.items[disk->places.items[place].set]->marked);
+	}
+	return loose_left && disk->loose_log_first < oldest ? disk->loose_log_first : oldest;
+}
+
+static bool log_write(struct disk *disk, struct error *e)
+{
+	struct str records = buf_str(&disk->records);
+
+	if (!records.len || disk->records.overflowed)
+		return true;
+	sqlite3_stmt *statement = database_use(&disk->writer, ST_LOG_ADD);
+	sqlite3_bind_int64(statement, 1, (int64_t)disk->log_seq);
+	sqlite3_bind_int64(statement, 2, blob_checksum(STR_EMPTY, records));
+	database_bind_blob(statement, 3, records);
+	return database_run(&disk->writer, statement, e);
+}
+
+static bool log_trim(struct disk *disk, const struct sealing *due, uint64_t *needed, struct error *e)
+{
+	*needed = disk->log_oldest;
+	if (!due->count)
+		return true;
+	*needed = log_needed(disk);
+	sqlite3_stmt *statement = database_use(&disk->writer, ST_LOG_TRIM);
+	sqlite3_bind_int64(statement, 1, (int64_t)*needed);
+	return database_run(&disk->writer, statement, e);
+}
+
+static bool write_all(struct store *s, const struct sealing *due, uint64_t *needed, struct error *e)
+{
+	struct disk *disk = s->disk;
+
+	if (!series_write(s, disk->series_stored, false, e) || !sets_write(disk, e) || !log_write(disk, e))
+		return false;
+	VEC_EACH (due, set)
+		if (!set_seal(s, *set, e))
+			return false;
+	return log_trim(disk, due, needed, e) && database_do(&disk->writer, ST_COMMIT, e);
+}
+
+static void loose_tidy(struct disk *disk)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < disk->loose.count; i++)
+		if (disk->loose.items[i]->count)
+			disk->loose.items[kept++] = disk->loose.items[i];
+	disk->loose.count = kept;
+}
+
+static void committed(struct store *s, struct sealing *due, uint64_t needed)
+{
+	struct disk *disk = s->disk;
+
+	pthread_rwlock_wrlock(&s->lock);
+	VEC_EACH (due, set) {
+		set_sealed(s, *set);
+		(*set)->marked = false;
+	}
+	if (due->count)
+		loose_tidy(disk);
+	pthread_rwlock_unlock(&s->lock);
+	for (size_t i = disk->sets.count; i-- > 0 && (!disk->sets.items[i] || !disk->sets.items[i]->stored);)
+		if (disk->sets.items[i])
+			disk->sets.items[i]->stored = true;
+	disk->series_stored = s->series_count;
+	disk->log_oldest = needed;
+	disk->log_written += disk->records.len;
+	disk->log_seq++;
+	buf_reset(&disk->records);
+	disk->record_t_ms = 0;
+}
+
+/* Nothing was written. What is in memory stays there, and is sealed whole when the file can be written again. */
+static void degrade(struct store *s, struct sealing *due, const struct error *e)
+{
+	struct disk *disk = s->disk;
+
+	database_do(&disk->writer, ST_ROLLBACK, NULL);
+	VEC_EACH (due, set) {
+		(*set)->marked = false;
+		(*set)->pending.count = 0;
+	}
+	arena_reset(&disk->arena);
+	buf_reset(&disk->records);
+	disk->record_t_ms = 0;
+	disk->why = *e;
+	if (!disk->degraded) {
+		char text[512];
+		error_text(e, text, sizeof text);
+		log_error("%s; samples are kept in memory until the store can be written again", text);
+	}
+	disk->degraded = true;
+}
+
+static size_t head_samples(const struct disk *disk)
+{
+	size_t count = disk->loose_samples;
+
+	VEC_EACH (&disk->groups, g)
+		count += (size_t)(*g)->rows * (*g)->set->count;
+	return count;
+}
+
+/* Memory is no disk: beyond a limit the older half goes, and is counted. */
+static void head_limit(struct store *s)
+{
+	struct disk *disk = s->disk;
+
+	if (head_samples(disk) <= HEAD_MOST)
+		return;
+	pthread_rwlock_wrlock(&s->lock);
+	VEC_EACH (&disk->loose, series) {
+		size_t half = (*series)->count / 2;
+		series_drop(*series, half);
+		disk->loose_samples -= half;
+		disk->dropped += half;
+	}
+	for (size_t i = 0; i < disk->groups.count; i++) {
+		struct group *g = disk->groups.items[i];
+		uint32_t half = g->rows / 2;
+		disk->dropped += (uint64_t)half * g->set->count;
+		group_forget(g, half);
+	}
+	pthread_rwlock_unlock(&s->lock);
+}
+
+static bool still_degraded(struct store *s, struct error *e)
+{
+	head_limit(s);
+	if (++s->disk->degraded_commits % RETRY_COMMITS == 0)
+		return false;
+	if (e)
+		*e = s->disk->why;
+	return true;
+}
+
+bool disk_commit(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct sealing due = { 0 };
+	struct error local = { 0 };
+	uint64_t needed;
+	bool was_degraded = disk->degraded, all = was_degraded;
+
+	e = e ? e : &local;
+	if (disk->options.read_only)
+		return true;
+	if (was_degraded && still_degraded(s, e))
+		return false;
+	/* Records that did not fit in one row need no log when all is sealed at once. */
+	all |= disk->records.overflowed;
+	find_due(s, all, &due);
+	if (!due.count && !disk->records.len && disk->series_stored == s->series_count)
+		return true;
+	bool ok = database_do(&disk->writer, ST_BEGIN, e) && write_all(s, &due, &needed, e);
+	if (ok) {
+		committed(s, &due, needed);
+		disk->degraded = false;
+		if (was_degraded)
+			log_note("the store can be written again: what was kept in memory is in the file");
+	} else {
+		degrade(s, &due, e);
+	}
+	VEC_FREE(&due);
+	return ok;
+}
+
+bool store_commit(struct store *s, struct error *e)
+{
+	return !s->disk || disk_commit(s, e);
+}

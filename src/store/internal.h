@@ -1,0 +1,218 @@
+/* internal: what the parts of the store share.
+ *
+ * A series is written in one of two ways. Loose: samples of its own, in its own growing arrays. In a group: series that come together, row
+ * by row, with one time for all (a scrape). A store in memory has loose series only. A store on disk writes every sample to the log when it
+ * commits, and seals what grew long into chunks. What is not sealed is the head: it stays in memory and is made again from the log. */
+#ifndef GOODPUT_STORE_INTERNAL_H
+#define GOODPUT_STORE_INTERNAL_H
+
+#include "base/vec.h"
+#include "store/compress.h"
+#include "store/database.h"
+#include "store/index.h"
+#include "store/section.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+struct group;
+struct disk;
+
+enum { SERIES_WRITTEN = 1, SERIES_DETACHED = 2 /* of a group's rows no more, until the group is sealed */ };
+#define NO_PLACE UINT32_MAX
+
+/* One cache line: what an append reads and writes. Loose times and values stand in one block, times first, so that a window of them is
+ * handed out without a copy. */
+struct series {
+	int64_t *t;
+	uint32_t count, cap;
+	int64_t newest_ms; /* of loose samples and of what was on disk; the rows of a group have their own */
+	double newest_value;
+	const struct labels *labels;
+	struct group *group;
+	uint32_t id, column; /* column in the group */
+	uint32_t place;      /* head of the list of its places; its home is the first */
+	uint8_t type, flags;
+} __attribute__((aligned(64)));
+
+static inline double *series_values(const struct series *series)
+{
+	return (double *)(series->t + series->cap);
+}
+
+struct slab {
+	void *block; /* as allocated; the series start at the first line in it */
+	struct series *series;
+};
+
+struct store {
+	struct sink sink;
+	struct index index;
+	VEC(struct slab) slabs; /* of the series, by id */
+	size_t series_count;
+	uint32_t *slots; /* hash table over labels: id + 1, 0 = free */
+	size_t slot_count;
+	size_t sample_count, refused;
+	int64_t oldest_ms, newest_ms;
+	pthread_rwlock_t lock;
+	struct disk *disk; /* NULL: in memory */
+};
+
+enum { SLAB_SERIES = 512 };
+static inline struct series *series_at(const struct store *s, size_t id)
+{
+	return &s->slabs.items[id / SLAB_SERIES].series[id % SLAB_SERIES];
+}
+
+/* store.c */
+struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type);
+enum append_status series_append(struct series *series, int64_t t_ms, double value); /* loose */
+/* Forgets loose samples [0, count). */
+void series_drop(struct series *series, size_t count);
+void store_count(struct store *s, int64_t t_ms, size_t samples);
+
+/* ---- sets: which series a chunk holds, in which order ---- */
+
+struct chunk {
+	int64_t id, t_first, t_last;
+	uint32_t rows;            /* the most samples that one of its columns can have */
+	uint64_t samples, sealed; /* sealed: the last row of the log that it covers */
+};
+
+struct set {
+	uint32_t number; /* in disk.sets; its key in the file is one more */
+	uint32_t count;
+	struct series **members; /* as stored: buckets of one histogram side by side, rising */
+	bool *above;             /* members[i] is the bucket above members[i - 1] */
+	uint32_t *starts;        /* section i: members [starts[i], starts[i + 1]) */
+	uint32_t section_count;
+	VEC(struct chunk) chunks;  /* in the order in which they were sealed */
+	VEC(struct chunk) pending; /* written in the open transaction */
+	struct group *group;       /* that fills it now, or NULL */
+	uint64_t hash, sealed;
+	bool stored, marked;
+};
+
+struct place { /* a series is column `column` of set `set` */
+	uint32_t set, column, next;
+};
+
+/* The set of these members, made when new. `members` is sorted in place into storage order. */
+struct set *set_of(struct store *s, struct series **members, size_t count);
+/* A set as the file has it: members in storage order, sections as given. */
+struct set *set_restore(
+	struct store *s, uint32_t number, struct series *const *members, size_t count, const uint32_t *starts, size_t section_count);
+void set_free(struct set *set);
+
+/* ---- groups ---- */
+
+struct group {
+	struct set *set;
+	struct series **row; /* the page's order, in which rows come; NULL until one was seen whole */
+	uint32_t *columns;   /* row[i] is this column */
+	uint32_t rows, cap;
+	uint32_t target; /* rows at which it is sealed */
+	int64_t *t;
+	double *values;   /* row by row */
+	uint64_t *absent; /* row by row, a bit a column; NULL: none is */
+	double *last;     /* values of the newest row, kept when sealed */
+	int64_t newest_ms;
+	uint64_t log_first; /* row of the log that has its first row */
+	uint64_t log_start; /* bytes ever written to the log before it */
+	bool fresh;         /* the next record stands by itself */
+	bool misfit;        /* the last row did not have exactly its members */
+};
+
+static inline size_t group_words(const struct group *g)
+{
+	return (g->set->count + 63) / 64;
+}
+static inline bool group_has(const struct group *g, uint32_t row, uint32_t column)
+{
+	return !g->absent || !(g->absent[row * group_words(g) + column / 64] >> column % 64 & 1);
+}
+
+enum { RECORD_ROW = 1, RECORD_LOOSE = 2, RECORD_FRESH = 4, RECORD_ABSENT = 8 };
+
+struct group *group_new(struct store *s, struct set *set);
+void group_free(struct group *g);
+/* Room for the next row (values of all columns). */
+double *group_room(struct group *g);
+/* The row is there. `absent`: bits of the columns that have no sample, or NULL. */
+void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *absent, size_t samples);
+/* All rows are in chunks. A group whose rows did not fit of late is dissolved: the next row makes one that fits. */
+void group_sealed(struct store *s, struct group *g);
+/* Its first `rows` rows are no more. */
+void group_forget(struct group *g, uint32_t rows);
+int64_t group_series_newest(const struct group *g, uint32_t column, double *value);
+/* The sink's two ways in, on disk. */
+enum append_status disk_append(struct store *s, struct series *series, int64_t t_ms, double value);
+size_t disk_append_row(struct store *s, struct series *const *series, const double *values, size_t count, int64_t t_ms);
+void loose_note(struct disk *disk, struct series *series, int64_t t_ms);
+
+/* ---- the log ---- */
+
+/* The number by which the file knows the series. */
+uint32_t series_key(struct disk *disk, uint32_t id);
+
+void record_row(struct disk *disk, struct group *g, const double *values, int64_t t_ms, const uint64_t *absent);
+void record_loose(struct disk *disk, const struct series *series, int64_t t_ms, double value);
+/* Takes up the records of one row of the log. */
+bool log_replay(struct store *s, uint64_t seq, struct str records, struct error *e);
+
+/* ---- disk ---- */
+
+struct disk {
+	char *path;
+	struct store_options options;
+	struct database writer, reader; /* read-only: only the reader */
+	pthread_mutex_t reader_lock;
+	struct compressor *packer, *unpacker;
+	VEC(struct set *) sets; /* by number; NULL: dropped */
+	struct map set_numbers; /* hash of the members -> set */
+	VEC(struct place) places;
+	VEC(struct group *) groups;
+	VEC(struct series *) loose; /* with samples in the head */
+	size_t loose_samples;
+	int64_t loose_first_ms;
+	uint64_t loose_log_first, loose_log_start;
+	struct buf records; /* since the last commit */
+	int64_t record_t_ms;
+	struct series **by_key; /* while opening: key -> series */
+	size_t key_count;
+	size_t series_stored; /* series with ids below are in the file */
+	VEC(uint32_t) keys;   /* by id */
+	uint32_t next_key;
+	int64_t next_chunk;
+	uint64_t log_seq, log_oldest; /* the next row's; the oldest that is there */
+	uint64_t log_written;         /* bytes since it was opened, what was found included */
+	size_t log_rows, log_faults;  /* as found when it was opened */
+	struct arena arena;           /* the writer's scratch */
+	struct buf summary, data, packed, times;
+	bool degraded;
+	uint32_t degraded_commits;
+	uint64_t dropped; /* samples that did not fit in memory while degraded */
+	struct error why;
+};
+
+/* read.c: one chunk's section from the file; the slices are valid until the reader's next call. Needs reader_lock. */
+bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
+struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e);
+struct series_view *disk_select(
+	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count);
+
+/* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
+bool set_seal(struct store *s, struct set *set, struct error *e);
+void set_sealed(struct store *s, struct set *set);
+/* commit.c */
+/* Series that retention left without samples stay in memory; when it is opened the file is rid of them. */
+bool disk_has_dead_series(const struct store *s);
+bool disk_bury_series(struct store *s, struct error *e);
+bool disk_commit(struct store *s, struct error *e);
+uint32_t blob_checksum(struct str a, struct str b);
+
+/* load.c */
+bool disk_load(struct store *s, struct error *e);
+void disk_free(struct store *s);
+
+#endif

@@ -1,0 +1,350 @@
+/* Opening: the file becomes series, sets and lists of chunks in memory, and the log the head. */
+#include "base/log.h"
+#include "base/number.h"
+#include "store/bytes.h"
+#include "store/internal.h"
+
+enum {
+	KEYS_MOST = 1 << 28,
+	LABELS_MOST = 1024,
+	CHUNK_ROWS = 256,
+	RECORDS_MOST = 1 << 28,
+	BLOBS_MOST = 1 << 28,
+	SUMMARY_CHUNKS = 4, /* that are looked into for the newest sample of a series */
+};
+
+static struct database *database_of(struct disk *disk)
+{
+	return disk->options.read_only ? &disk->reader : &disk->writer;
+}
+
+/* ---- series ---- */
+
+static struct str get_text(struct bytes *b)
+{
+	return get_slice(b, get_varint(b));
+}
+
+static bool series_take(struct store *s, struct bytes *b)
+{
+	struct disk *disk = s->disk;
+	struct label pairs[LABELS_MOST];
+	uint64_t key = get_varint(b), type = get_varint(b), count = get_varint(b);
+
+	if (b->bad || key < disk->next_key || key >= KEYS_MOST || type > METRIC_STATESET || count > LABELS_MOST)
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		pairs[i] = (struct label){ get_text(b), get_text(b) };
+	if (b->bad)
+		return false;
+	struct labels *labels = labels_new(pairs, count);
+	struct series *series = series_make(s, labels, (enum metric_type)type);
+	labels_unref(labels);
+	while (disk->key_count <= key) {
+		size_t cap = disk->key_count;
+		if (!(cap & (cap - 1)))
+			disk->by_key = mem_resize(disk->by_key, cap ? cap * 2 : 1, sizeof(struct series *));
+		disk->by_key[disk->key_count++] = NULL;
+	}
+	disk->by_key[key] = series;
+	VEC_PUSH(&disk->keys, (uint32_t)key);
+	disk->next_key = (uint32_t)key + 1;
+	return true;
+}
+
+static bool load_series(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct database *d = database_of(disk);
+	sqlite3_stmt *statement = database_use(d, ST_SERIES_ALL);
+	struct str plain;
+
+	while (database_row(d, statement, e)) {
+		bool ok = compressor_unpack(disk->unpacker, database_blob(statement, 1), &plain);
+		struct bytes b = bytes_of(ok ? plain : STR_EMPTY);
+		while (ok && b.at != b.end)
+			ok = series_take(s, &b);
+		if (!ok)
+			return database_damaged(disk->path, "a row of the series cannot be read", e);
+	}
+	disk->series_stored = s->series_count;
+	return !e->set;
+}
+
+/* ---- sets ---- */
+
+static bool set_take(struct store *s, int64_t id, struct str plain)
+{
+	struct disk *disk = s->disk;
+	struct bytes b = bytes_of(plain);
+	uint64_t section_count = get_varint(&b), count = 0;
+	int64_t key = -1;
+
+	if (id < 1 || id > KEYS_MOST || b.bad || section_count >= 1 << SECTION_BITS || section_count > bytes_left(&b))
+		return false;
+	uint32_t *starts = ARENA_ARRAY(&disk->arena, uint32_t, section_count + 1);
+	for (uint64_t i = 0; i < section_count; i++) {
+		uint64_t size = get_varint(&b);
+		if (size > SECTION_COLUMNS_MAX)
+			return false;
+		starts[i + 1] = (uint32_t)(count += size);
+	}
+	if (b.bad || count > bytes_left(&b))
+		return false;
+	struct series **members = ARENA_ARRAY(&disk->arena, struct series *, count + 1);
+	for (uint64_t i = 0; i < count; i++) {
+		key = (int64_t)((uint64_t)key + 1 + (uint64_t)unzigzag(get_varint(&b)));
+		if (key < 0 || (uint64_t)key >= disk->key_count || !disk->by_key[key])
+			return false;
+		members[i] = disk->by_key[key];
+	}
+	if (b.bad || b.at != b.end)
+		return false;
+	set_restore(s, (uint32_t)id - 1, members, count, starts, section_count);
+	return true;
+}
+
+static bool load_sets(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct database *d = database_of(disk);
+	sqlite3_stmt *statement = database_use(d, ST_SET_ALL);
+	struct str plain;
+
+	while (database_row(d, statement, e)) {
+		bool ok = compressor_unpack(disk->unpacker, database_blob(statement, 1), &plain) &&
+			  set_take(s, sqlite3_column_int64(statement, 0), plain);
+		arena_reset(&disk->arena);
+		if (!ok)
+			return database_damaged(disk->path, "a row of the sets cannot be read", e);
+	}
+	return !e->set;
+}
+
+/* ---- chunks ---- */
+
+static bool load_chunks(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct database *d = database_of(disk);
+	sqlite3_stmt *statement = database_use(d, ST_CHUNK_ALL);
+
+	while (database_row(d, statement, e)) {
+		int64_t number = sqlite3_column_int64(statement, 1) - 1, rows = sqlite3_column_int64(statement, 4),
+			samples = sqlite3_column_int64(statement, 5);
+		struct chunk chunk = { .id = sqlite3_column_int64(statement, 0),
+			.t_first = sqlite3_column_int64(statement, 2),
+			.t_last = sqlite3_column_int64(statement, 3),
+			.rows = (uint32_t)rows,
+			.samples = (uint64_t)samples,
+			.sealed = (uint64_t)sqlite3_column_int64(statement, 6) };
+		bool known = number >= 0 && (size_t)number < disk->sets.count && disk->sets.items[number];
+
+		if (!known || rows < 1 || rows > LIST_ROWS_MAX || samples < 1 || chunk.t_first > chunk.t_last ||
+			chunk.id < disk->next_chunk || chunk.id >> (62 - SECTION_BITS))
+			return database_damaged(disk->path, "a row of the chunks contradicts the rest", e);
+		struct set *set = disk->sets.items[number];
+		VEC_PUSH(&set->chunks, chunk);
+		set->sealed = chunk.sealed;
+		disk->next_chunk = chunk.id + 1;
+		disk->log_seq = chunk.sealed + 1 > disk->log_seq ? chunk.sealed + 1 : disk->log_seq;
+		store_count(s, chunk.t_first, 1);
+		store_count(s, chunk.t_last, 1);
+		s->sample_count += chunk.samples - 2;
+	}
+	return !e->set;
+}
+
+/* ---- the newest sample of each series: what later ones are compared with ---- */
+
+static void series_newest(struct series *series, int64_t t_ms, double value)
+{
+	if (series->flags & SERIES_WRITTEN && series->newest_ms >= t_ms)
+		return;
+	series->newest_ms = t_ms;
+	series->newest_value = value;
+	series->flags |= SERIES_WRITTEN;
+}
+
+static bool chunk_newest(struct disk *disk, struct set *set, const struct chunk *chunk, bool *found, struct error *e)
+{
+	size_t list_count;
+	struct times_list *lists = times_fetch(disk, chunk->id, &disk->arena, &list_count, e);
+	struct str summary, data;
+	struct section section;
+
+	if (!lists)
+		return false;
+	for (uint32_t k = 0; k < set->section_count; k++) {
+		if (!section_fetch(disk, chunk->id, k, &summary, &data, e))
+			return false;
+		if (!section_open(&section, summary, lists, list_count, &disk->arena) ||
+			section.count != set->starts[k + 1] - set->starts[k])
+			return database_damaged(disk->path, "the summary of a section cannot be read", e);
+		for (uint32_t i = 0; i < section.count; i++) {
+			uint32_t list = section_list(&section, i), column = set->starts[k] + i;
+			if (list == SECTION_ABSENT || found[column])
+				continue;
+			found[column] = true;
+			series_newest(set->members[column], lists[list].t[lists[list].count - 1], section_summary(&section, i).last);
+		}
+	}
+	return true;
+}
+
+static void load_newest(struct store *s, struct set *set)
+{
+	struct disk *disk = s->disk;
+	struct error e = { 0 };
+	bool *found = mem_zalloc(set->count + 1, sizeof *found);
+	size_t left = set->chunks.count;
+
+	for (int tries = 0; left && tries < SUMMARY_CHUNKS && memchr(found, false, set->count); tries++) {
+		if (!chunk_newest(disk, set, &set->chunks.items[--left], found, &e)) {
+			char text[512];
+			error_text(&e, text, sizeof text);
+			log_warning("%s", text);
+			left++;
+			break;
+		}
+		arena_reset(&disk->arena);
+	}
+	/* Of those that were not found: not newer than that. */
+	for (uint32_t i = 0; left && i < set->count; i++)
+		if (!found[i])
+			series_newest(set->members[i], set->chunks.items[left - 1].t_last, number_nan());
+	arena_reset(&disk->arena);
+	mem_free(found);
+}
+
+/* ---- log ---- */
+
+static bool load_log(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct database *d = database_of(disk);
+	sqlite3_stmt *statement = database_use(d, ST_LOG_ALL);
+	uint64_t next = disk->log_seq;
+
+	while (database_row(d, statement, e)) {
+		uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 0);
+		struct str records = database_blob(statement, 2);
+		struct error why = { 0 };
+
+		disk->log_oldest = disk->log_oldest ? disk->log_oldest : seq;
+		bool ok = (uint32_t)sqlite3_column_int64(statement, 1) == blob_checksum(STR_EMPTY, records)
+				  ? log_replay(s, seq, records, &why)
+				  : database_damaged(disk->path, "a row of the log has a wrong checksum", &why);
+		disk->log_written += records.len;
+		disk->log_rows++;
+		next = seq + 1 > next ? seq + 1 : next;
+		if (ok)
+			continue;
+		if (!disk->options.read_only) {
+			*e = why;
+			return false;
+		}
+		disk->log_faults++;
+		log_warning("%s: %s: left out", disk->path, why.message);
+	}
+	disk->log_seq = next;
+	return !e->set;
+}
+
+bool disk_load(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct error local = { 0 };
+
+	disk->log_seq = 1;
+	if (!load_series(s, &local) || !load_sets(s, &local) || !load_chunks(s, &local)) {
+		*e = local;
+		return false;
+	}
+	VEC_EACH (&disk->sets, set)
+		if (*set && (*set)->chunks.count)
+			load_newest(s, *set);
+	bool ok = load_log(s, &local);
+	if (!ok)
+		*e = local;
+	mem_free(disk->by_key);
+	disk->by_key = NULL;
+	return ok;
+}
+
+/* ---- opening and closing ---- */
+
+static struct disk *disk_new(const char *path, const struct store_options *options)
+{
+	struct disk *disk = NEW(struct disk);
+
+	disk->path = mem_copy(path, strlen(path));
+	disk->options = *options;
+	disk->options.chunk_rows = options->chunk_rows ? options->chunk_rows : CHUNK_ROWS;
+	disk->writer.lock = disk->reader.lock = -1;
+	pthread_mutex_init(&disk->reader_lock, NULL);
+	disk->packer = compressor_new();
+	disk->unpacker = compressor_new();
+	map_init(&disk->set_numbers);
+	arena_init(&disk->arena);
+	buf_init(&disk->records, RECORDS_MOST);
+	for (struct buf **b = (struct buf *[]){ &disk->summary, &disk->data, &disk->packed, &disk->times, NULL }; *b; b++)
+		buf_init(*b, BLOBS_MOST);
+	return disk;
+}
+
+struct store *store_open(const char *path, const struct store_options *options, struct error *e)
+{
+	struct store *s = store_new();
+	struct error local = { 0 };
+	struct disk *disk = s->disk = disk_new(path, options);
+	bool ok;
+
+	if (options->read_only)
+		ok = database_open(&disk->reader, disk->path, &(struct database_options){ .read_only = true }, &local);
+	else
+		ok = database_open(&disk->writer, disk->path, &(struct database_options){ .full = options->durable_full }, &local) &&
+		     database_open_reader(&disk->reader, disk->path, &local);
+	if (ok && disk_load(s, &local)) {
+		if (options->read_only || !disk_has_dead_series(s) || !disk_bury_series(s, &local))
+			return s;
+		store_free(s);
+		return store_open(path, options, e);
+	}
+	disk->options.read_only = true; /* nothing is to be committed */
+	store_free(s);
+	if (e)
+		*e = local;
+	return NULL;
+}
+
+void disk_free(struct store *s)
+{
+	struct disk *disk = s->disk;
+	struct error e = { 0 };
+
+	if (!disk_commit(s, &e))
+		log_error("%s: what was not committed is lost: %s", disk->path, e.message);
+	database_close(&disk->reader);
+	database_close(&disk->writer);
+	VEC_EACH (&disk->groups, g)
+		group_free(*g);
+	VEC_EACH (&disk->sets, set)
+		set_free(*set);
+	VEC_FREE(&disk->groups);
+	VEC_FREE(&disk->sets);
+	VEC_FREE(&disk->places);
+	VEC_FREE(&disk->loose);
+	VEC_FREE(&disk->keys);
+	map_fini(&disk->set_numbers);
+	compressor_free(disk->packer);
+	compressor_free(disk->unpacker);
+	arena_fini(&disk->arena);
+	for (struct buf **b = (struct buf *[]){ &disk->records, &disk->summary, &disk->data, &disk->packed, &disk->times, NULL }; *b; b++)
+		buf_fini(*b);
+	pthread_mutex_destroy(&disk->reader_lock);
+	mem_free(disk->by_key);
+	mem_free(disk->path);
+	mem_free(disk);
+	s->disk = NULL;
+}

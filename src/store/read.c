@@ -1,0 +1,362 @@
+/* Reading: windows of series put together from chunks and the head. Set by set, so that a section is read once for all its columns. */
+#include "base/log.h"
+#include "store/internal.h"
+
+#include <stdlib.h>
+
+/* ---- the file ---- */
+
+struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e)
+{
+	sqlite3_stmt *statement = database_use(&disk->reader, ST_CHUNK_TIMES);
+	struct error local = { 0 };
+
+	sqlite3_bind_int64(statement, 1, chunk);
+	if (!database_row(&disk->reader, statement, &local)) {
+		if (!local.set)
+			database_damaged(disk->path, "a chunk is missing", &local);
+		*e = local;
+		return NULL;
+	}
+	struct times_list *lists = times_unpack(database_blob(statement, 0), arena, count);
+	sqlite3_reset(statement);
+	if (!lists)
+		database_damaged(disk->path, "the times of a chunk cannot be read", e);
+	return lists;
+}
+
+bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e)
+{
+	sqlite3_stmt *statement = database_use(&disk->reader, ST_SECTION_GET);
+	struct error local = { 0 };
+
+	sqlite3_bind_int64(statement, 1, chunk << SECTION_BITS | section);
+	if (!database_row(&disk->reader, statement, &local)) {
+		if (!local.set)
+			database_damaged(disk->path, "a section is missing", &local);
+		*e = local;
+		return false;
+	}
+	struct str packed = database_blob(statement, 2);
+	*summary = database_blob(statement, 1);
+	if ((uint32_t)sqlite3_column_int64(statement, 0) != blob_checksum(*summary, packed))
+		return database_damaged(disk->path, "a section has a wrong checksum", e);
+	return compressor_unpack(disk->unpacker, packed, data) || database_damaged(disk->path, "a section cannot be unpacked", e);
+}
+
+/* ---- gathering ---- */
+
+struct gather { /* one series asked for */
+	const struct series *series;
+	int64_t *t;
+	double *v;
+	size_t count, cap;
+	bool shared; /* t is that of its set: equal as far as it goes */
+};
+
+struct touch { /* one set with columns that are asked for */
+	struct set *set;
+	struct gather **wanted; /* by column */
+	int64_t *t;             /* the times of its main list in the window so far */
+	size_t rows, cap;
+};
+
+struct reading {
+	const struct store *store;
+	struct arena *arena, scratch;
+	struct gather *gathers;
+	size_t gather_count;
+	struct touch **by_set;
+	VEC(struct touch *) touched;
+	int64_t from_ms, to_ms;
+};
+
+static bool chunk_in_window(const struct reading *r, const struct chunk *chunk)
+{
+	return chunk->t_last >= r->from_ms && chunk->t_first <= r->to_ms;
+}
+
+static struct touch *touch_of(struct reading *r, uint32_t number)
+{
+	struct touch *touch = r->by_set[number];
+
+	if (touch)
+		return touch;
+	touch = r->by_set[number] = ARENA_NEW(&r->scratch, struct touch);
+	touch->set = r->store->disk->sets.items[number];
+	touch->wanted = ARENA_ARRAY(&r->scratch, struct gather *, touch->set->count);
+	VEC_EACH (&touch->set->chunks, chunk)
+		if (chunk_in_window(r, chunk))
+			touch->cap += chunk->rows;
+	touch->cap += touch->set->group ? touch->set->group->rows : 0;
+	touch->t = touch->cap ? arena_alloc(r->arena, touch->cap * sizeof *touch->t) : NULL;
+	VEC_PUSH(&r->touched, touch);
+	return touch;
+}
+
+static void gather_begin(struct reading *r, struct gather *g)
+{
+	const struct disk *disk = r->store->disk;
+	size_t sets = 0;
+
+	g->cap = g->series->count;
+	for (uint32_t p = g->series->place; p != NO_PLACE; p = disk->places.items[p].next) {
+		struct touch *touch = disk->sets.items[disk->places.items[p].set] ? touch_of(r, disk->places.items[p].set) : NULL;
+		if (!touch || !touch->cap)
+			continue;
+		touch->wanted[disk->places.items[p].column] = g;
+		g->cap += touch->cap;
+		g->t = touch->t;
+		sets++;
+	}
+	g->shared = sets == 1;
+	if (!g->cap)
+		return;
+	if (!g->shared)
+		g->t = arena_alloc(r->arena, g->cap * sizeof *g->t);
+	g->v = arena_alloc(r->arena, g->cap * sizeof *g->v);
+}
+
+/* From here on its times are its own. */
+static void gather_part(struct reading *r, struct gather *g)
+{
+	if (!g->shared)
+		return;
+	int64_t *own = arena_alloc(r->arena, g->cap * sizeof *own);
+	if (g->count)
+		memcpy(own, g->t, g->count * sizeof *own);
+	g->t = own;
+	g->shared = false;
+}
+
+static void gather_times(struct reading *r, struct gather *g, size_t before, const int64_t *t, size_t count, bool main)
+{
+	/* Shared times hold as long as it has every row of the set up to here. */
+	if (g->shared && (!main || g->count != before))
+		gather_part(r, g);
+	if (!g->shared)
+		memcpy(g->t + g->count, t, count * sizeof *t);
+}
+
+/* ---- chunks ---- */
+
+struct span {
+	size_t from, count;
+};
+
+static struct span window_of(const struct reading *r, const struct times_list *list)
+{
+	size_t from = r->from_ms == INT64_MIN ? 0 : times_after(list->t, list->count, r->from_ms - 1);
+	size_t to = times_after(list->t, list->count, r->to_ms);
+
+	return (struct span){ from, to > from ? to - from : 0 };
+}
+
+/* The columns of a section that are asked for go to the end of what their series have; a series' room has place for all rows of the chunk.
+ */
+static bool section_read(struct reading *r, struct touch *touch, const struct chunk *chunk, uint32_t number, const struct times_list *lists,
+	size_t list_count, size_t before, struct error *e)
+{
+	struct set *set = touch->set;
+	uint32_t start = set->starts[number], count = set->starts[number + 1] - start;
+	struct disk *disk = r->store->disk;
+	struct arena scratch;
+	struct section section;
+	struct str summary, data;
+	bool ok;
+
+	if (!section_fetch(disk, chunk->id, number, &summary, &data, e))
+		return false;
+	arena_init(&scratch);
+	double **out = ARENA_ARRAY(&scratch, double *, count + 1);
+	ok = section_open(&section, summary, lists, list_count, &scratch) && section.count == count;
+	for (uint32_t i = 0; ok && i < count; i++) {
+		uint32_t list = section_list(&section, i);
+		struct gather *g = touch->wanted[start + i];
+		if (g && list != SECTION_ABSENT && lists[list].count <= g->cap - g->count && window_of(r, &lists[list]).count)
+			out[i] = g->v + g->count;
+	}
+	ok = ok && section_values(&section, data, lists, out, &scratch);
+	for (uint32_t i = 0; ok && i < count; i++) {
+		if (!out[i])
+			continue;
+		uint32_t list = section_list(&section, i);
+		struct gather *g = touch->wanted[start + i];
+		struct span span = window_of(r, &lists[list]);
+		if (span.from)
+			memmove(out[i], out[i] + span.from, span.count * sizeof *out[i]);
+		gather_times(r, g, before, lists[list].t + span.from, span.count, list == 0);
+		g->count += span.count;
+	}
+	arena_fini(&scratch);
+	return ok || database_damaged(disk->path, "a section cannot be read", e);
+}
+
+static bool section_is_wanted(const struct touch *touch, uint32_t number)
+{
+	for (uint32_t i = touch->set->starts[number]; i < touch->set->starts[number + 1]; i++)
+		if (touch->wanted[i])
+			return true;
+	return false;
+}
+
+static bool chunk_read(struct reading *r, struct touch *touch, const struct chunk *chunk, struct error *e)
+{
+	struct arena scratch;
+	size_t list_count, before = touch->rows;
+	bool ok;
+
+	arena_init(&scratch);
+	struct times_list *lists = times_fetch(r->store->disk, chunk->id, &scratch, &list_count, e);
+	ok = lists && list_count;
+	if (ok) {
+		struct span span = window_of(r, &lists[0]);
+		ok = lists[0].count <= touch->cap - touch->rows ||
+		     database_damaged(r->store->disk->path, "a chunk has more rows than it says", e);
+		if (ok)
+			memcpy(touch->t + before, lists[0].t + span.from, span.count * sizeof *touch->t);
+		touch->rows += ok ? span.count : 0;
+	}
+	for (uint32_t k = 0; ok && k < touch->set->section_count; k++)
+		if (section_is_wanted(touch, k))
+			ok = section_read(r, touch, chunk, k, lists, list_count, before, e);
+	arena_fini(&scratch);
+	return ok;
+}
+
+/* ---- head ---- */
+
+static void group_read(struct reading *r, struct touch *touch)
+{
+	const struct group *g = touch->set->group;
+
+	if (!g || !g->rows)
+		return;
+	const struct times_list list = { g->t, g->rows };
+	struct span span = window_of(r, &list);
+	size_t before = touch->rows;
+	memcpy(touch->t + before, g->t + span.from, span.count * sizeof *touch->t);
+	touch->rows += span.count;
+	for (uint32_t i = 0; span.count && i < touch->set->count; i++) {
+		struct gather *x = touch->wanted[i];
+		if (!x || x->series->group != g)
+			continue;
+		if (!g->absent) {
+			for (size_t row = 0; row < span.count; row++)
+				x->v[x->count + row] = g->values[(span.from + row) * touch->set->count + i];
+			gather_times(r, x, before, g->t + span.from, span.count, true);
+			x->count += span.count;
+			continue;
+		}
+		gather_part(r, x);
+		for (size_t row = span.from; row < span.from + span.count; row++) {
+			if (!group_has(g, (uint32_t)row, i))
+				continue;
+			x->t[x->count] = g->t[row];
+			x->v[x->count++] = g->values[row * touch->set->count + i];
+		}
+	}
+}
+
+static void loose_read(struct reading *r, struct gather *g)
+{
+	const struct series *series = g->series;
+
+	if (!series->count)
+		return;
+	const struct times_list list = { series->t, series->count };
+	struct span span = window_of(r, &list);
+	if (!span.count)
+		return;
+	gather_part(r, g);
+	memcpy(g->t + g->count, series->t + span.from, span.count * sizeof *g->t);
+	memcpy(g->v + g->count, series_values(series) + span.from, span.count * sizeof *g->v);
+	g->count += span.count;
+}
+
+/* ---- order ---- */
+
+struct sample {
+	int64_t t;
+	double v;
+};
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	return (x->t > y->t) - (x->t < y->t);
+}
+
+/* A series that changed its set has its parts set by set: then they are brought into order. */
+static void gather_order(struct reading *r, struct gather *g)
+{
+	size_t i = 1, kept = 0;
+
+	if (g->shared)
+		return;
+	while (i < g->count && g->t[i] > g->t[i - 1])
+		i++;
+	if (i >= g->count)
+		return;
+	struct sample *samples = arena_alloc(&r->scratch, g->count * sizeof *samples);
+	for (i = 0; i < g->count; i++)
+		samples[i] = (struct sample){ g->t[i], g->v[i] };
+	qsort(samples, g->count, sizeof *samples, compare_samples);
+	for (i = 0; i < g->count; i++) {
+		if (kept && samples[i].t == g->t[kept - 1])
+			continue;
+		g->t[kept] = samples[i].t;
+		g->v[kept++] = samples[i].v;
+	}
+	g->count = kept;
+}
+
+/* ---- all ---- */
+
+static void touch_read(struct reading *r, struct touch *touch)
+{
+	struct disk *disk = r->store->disk;
+
+	VEC_EACH (&touch->set->chunks, chunk) {
+		struct error e = { 0 };
+		if (!chunk_in_window(r, chunk))
+			continue;
+		pthread_mutex_lock(&disk->reader_lock);
+		bool ok = chunk_read(r, touch, chunk, &e);
+		pthread_mutex_unlock(&disk->reader_lock);
+		if (!ok)
+			log_error("%s: %s: a chunk is left out of an answer", disk->path, e.message);
+	}
+	group_read(r, touch);
+}
+
+struct series_view *disk_select(
+	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count)
+{
+	struct reading r = { .store = s, .arena = arena, .gather_count = id_count, .from_ms = from_ms, .to_ms = to_ms };
+	struct series_view *views = arena_alloc(arena, (id_count + 1) * sizeof *views);
+
+	arena_init(&r.scratch);
+	r.gathers = ARENA_ARRAY(&r.scratch, struct gather, id_count + 1);
+	r.by_set = ARENA_ARRAY(&r.scratch, struct touch *, s->disk->sets.count + 1);
+	for (size_t i = 0; i < id_count; i++) {
+		r.gathers[i].series = series_at(s, ids[i]);
+		gather_begin(&r, &r.gathers[i]);
+	}
+	VEC_EACH (&r.touched, touch)
+		touch_read(&r, *touch);
+	*count = 0;
+	for (size_t i = 0; i < id_count; i++) {
+		struct gather *g = &r.gathers[i];
+		if (!g->cap)
+			continue;
+		loose_read(&r, g);
+		gather_order(&r, g);
+		if (g->count)
+			views[(*count)++] = (struct series_view){ g->series->labels, g->t, g->v, g->count };
+	}
+	VEC_FREE(&r.touched);
+	arena_fini(&r.scratch);
+	return views;
+}

@@ -1,0 +1,181 @@
+/* Sets: which series a chunk holds, in which order and in which sections. */
+#include "base/hash.h"
+#include "base/number.h"
+#include "store/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A section is read as a whole: small enough that little is read in vain, large enough that a row of the file is worth its overhead. */
+enum { SECTION_LEAST = 16, SECTION_MOST = 128 };
+
+enum rank { RANK_BUCKET, RANK_COUNT /* like the bucket of +Inf */, RANK_OTHER };
+
+struct sort_key {
+	struct series *series;
+	struct str base; /* of a histogram: without its suffix */
+	enum rank rank;
+	double le;
+};
+
+static struct sort_key sort_key_of(struct series *series)
+{
+	struct str name = labels_name(series->labels), le = labels_get(series->labels, STR("le"));
+	struct sort_key k = { .series = series, .base = name, .rank = RANK_OTHER };
+
+	if (str_ends(name, STR("_bucket")) && le.len && number_parse(le, &k.le) && !isnan(k.le)) {
+		k.base.len -= sizeof "_bucket" - 1;
+		k.rank = RANK_BUCKET;
+	} else if (str_ends(name, STR("_count")) && !le.len) {
+		k.base.len -= sizeof "_count" - 1;
+		k.rank = RANK_COUNT;
+		k.le = INFINITY;
+	}
+	return k;
+}
+
+/* The labels that tell one histogram of a name from another. */
+static int compare_children(const struct labels *a, const struct labels *b)
+{
+	uint32_t i = 0, k = 0;
+
+	for (;; i++, k++) {
+		while (i < a->count && (str_eq(a->items[i].name, LABEL_NAME) || str_is(a->items[i].name, "le")))
+			i++;
+		while (k < b->count && (str_eq(b->items[k].name, LABEL_NAME) || str_is(b->items[k].name, "le")))
+			k++;
+		if (i == a->count || k == b->count)
+			return (i < a->count) - (k < b->count);
+		int order = str_cmp(a->items[i].name, b->items[k].name);
+		order = order ? order : str_cmp(a->items[i].value, b->items[k].value);
+		if (order)
+			return order;
+	}
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct sort_key *a = left, *b = right;
+	int order = (a->rank == RANK_OTHER) - (b->rank == RANK_OTHER);
+
+	order = order ? order : str_cmp(a->base, b->base);
+	order = order ? order : compare_children(a->series->labels, b->series->labels);
+	if (!order && a->le != b->le)
+		order = a->le < b->le ? -1 : 1;
+	order = order ? order : (int)a->rank - (int)b->rank;
+	return order ? order : labels_cmp(a->series->labels, b->series->labels);
+}
+
+static bool is_above(const struct sort_key *k, const struct sort_key *before)
+{
+	return k->rank != RANK_OTHER && before->rank == RANK_BUCKET && str_eq(k->base, before->base) &&
+	       compare_children(k->series->labels, before->series->labels) == 0;
+}
+
+static bool section_ends(const struct sort_key *k, const struct sort_key *next, size_t size)
+{
+	if (is_above(next, k))
+		return false;
+	return size >= SECTION_MOST ||
+	       (size >= SECTION_LEAST && (k->rank == RANK_OTHER) == (next->rank == RANK_OTHER) && !str_eq(k->base, next->base)) ||
+	       (k->rank == RANK_OTHER) != (next->rank == RANK_OTHER);
+}
+
+/* ---- the sets of a store ---- */
+
+static uint64_t hash_of(struct series *const *members, size_t count)
+{
+	return hash_bytes(members, count * sizeof(struct series *));
+}
+
+static struct str hash_key(const uint64_t *hash)
+{
+	return str_of((const char *)hash, sizeof *hash);
+}
+
+static struct set *set_make(struct store *s, uint32_t number, struct series *const *members, size_t count)
+{
+	struct disk *disk = s->disk;
+	struct set *set = NEW(struct set);
+
+	set->number = number;
+	set->count = (uint32_t)count;
+	set->members = mem_resize(NULL, count, sizeof *set->members);
+	memcpy(set->members, members, count * sizeof *members);
+	set->above = mem_zalloc(count, sizeof *set->above);
+	set->starts = mem_zalloc(count + 1, sizeof *set->starts);
+	set->hash = hash_of(members, count);
+	while (disk->sets.count <= number)
+		VEC_PUSH(&disk->sets, NULL);
+	disk->sets.items[number] = set;
+	map_set(&disk->set_numbers, hash_key(&set->hash), set);
+	for (uint32_t i = 0; i < count; i++) {
+		VEC_PUSH(&disk->places, (struct place){ number, i, members[i]->place });
+		members[i]->place = (uint32_t)disk->places.count - 1;
+	}
+	return set;
+}
+
+static struct set *set_find(struct store *s, struct series *const *members, size_t count)
+{
+	uint64_t hash = hash_of(members, count);
+	struct set *set = map_get(&s->disk->set_numbers, hash_key(&hash));
+
+	return set && set->count == count && memcmp(set->members, members, count * sizeof *members) == 0 ? set : NULL;
+}
+
+struct set *set_of(struct store *s, struct series **members, size_t count)
+{
+	struct sort_key *keys = mem_zalloc(count, sizeof *keys);
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = sort_key_of(members[i]);
+	qsort(keys, count, sizeof *keys, compare_keys);
+	for (size_t i = 0; i < count; i++)
+		members[i] = keys[i].series;
+	struct set *set = set_find(s, members, count);
+	if (!set) {
+		set = set_make(s, (uint32_t)s->disk->sets.count, members, count);
+		set->section_count = 1;
+		for (uint32_t i = 1; i < count; i++) {
+			set->above[i] = is_above(&keys[i], &keys[i - 1]);
+			/* The number of a section has SECTION_BITS bits: the last one takes what is left, as far as a section can. */
+			if (section_ends(&keys[i - 1], &keys[i], i - set->starts[set->section_count - 1]))
+				set->starts[set->section_count++] = i;
+		}
+		set->starts[set->section_count] = (uint32_t)count;
+	}
+	mem_free(keys);
+	return set;
+}
+
+struct set *set_restore(
+	struct store *s, uint32_t number, struct series *const *members, size_t count, const uint32_t *starts, size_t section_count)
+{
+	struct set *set = set_make(s, number, members, count);
+
+	memcpy(set->starts, starts, (section_count + 1) * sizeof *starts);
+	set->section_count = (uint32_t)section_count;
+	set->stored = true;
+	if (count) {
+		struct sort_key before = sort_key_of(members[0]);
+		for (size_t i = 1; i < count; i++) {
+			struct sort_key k = sort_key_of(members[i]);
+			set->above[i] = is_above(&k, &before);
+			before = k;
+		}
+	}
+	return set;
+}
+
+void set_free(struct set *set)
+{
+	if (!set)
+		return;
+	mem_free(set->members);
+	mem_free(set->above);
+	mem_free(set->starts);
+	VEC_FREE(&set->chunks);
+	VEC_FREE(&set->pending);
+	mem_free(set);
+}
