@@ -107,12 +107,13 @@ static bool range_of(struct web_request *q, struct web_reply *r, int64_t *start_
 	int64_t *times[] = { start_ms, end_ms };
 
 	for (int i = 0; i < 2; i++) {
-		if (!form_get(&q->form, names[i]).len) {
-			web_fail(r, WEB_BAD_DATA, "invalid parameter \"%s\": cannot parse \"\" to a valid timestamp", names[i]);
-			return false;
-		}
-		if (!web_time(q, r, names[i], 0, times[i]))
-			return false;
+		struct str text = form_get(&q->form, names[i]);
+
+		if (form_time(text, times[i]))
+			continue;
+		web_fail(r, WEB_BAD_DATA, "invalid parameter \"%s\": cannot parse \"" STR_FMT "\" to a valid timestamp", names[i],
+			STR_ARG(str_head(text, 200)));
+		return false;
 	}
 	if (*end_ms < *start_ms) {
 		web_fail(r, WEB_BAD_DATA, "invalid parameter \"end\": end timestamp must not be before start time");
@@ -156,7 +157,7 @@ void web_query_range(struct web_request *q, struct web_reply *r)
 
 	if (type != PROMQL_SCALAR && type != PROMQL_VECTOR)
 		web_fail(r, WEB_BAD_DATA,
-			"invalid parameter \"query\": invalid expression type \"%s\" for range query, must be Scalar or instant Vector",
+			"invalid expression type \"%s\" for range query, must be Scalar or instant Vector",
 			type == PROMQL_MATRIX ? "range vector" : "string");
 	else if (evaluate(q, node, &o, start_ms, end_ms, step_ms, &v, &e))
 		answer_value(r, &v, limit);

@@ -37,7 +37,10 @@ bool web_matchers_init(struct web_matchers *m, struct web_request *q, struct web
 		m->lists[m->count] = promql_matchers(q->arena, texts[m->count], &m->counts[m->count], &e);
 		if (m->lists[m->count])
 			continue;
-		web_fail(r, WEB_BAD_DATA, "invalid parameter \"match[]\": %d:%d: %s", e.line, e.column, e.message);
+		if (str_ends(str_from(e.message), STR("must contain at least one non-empty matcher")))
+			web_fail(r, WEB_BAD_DATA, "match[] must contain at least one non-empty matcher");
+		else
+			web_fail(r, WEB_BAD_DATA, "invalid parameter \"match[]\": %d:%d: %s", e.line, e.column, e.message);
 		web_matchers_fini(m);
 		return false;
 	}

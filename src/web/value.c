@@ -14,6 +14,18 @@ static void add_sample(struct buf *out, int64_t t_ms, double value)
 	buf_add_cstr(out, "\"]");
 }
 
+/* Prometheus writes scalars by another way than samples: never an exponent, and no more decimals of the time than needed. */
+static void add_scalar(struct buf *out, int64_t t_ms, double value)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	buf_add_c(out, '[');
+	buf_add_double(out, (double)t_ms / 1000);
+	buf_add_cstr(out, ",\"");
+	buf_add(out, str_of(text, number_format_plain(value, text)));
+	buf_add_cstr(out, "\"]");
+}
+
 static void add_elements(const struct promql_value *v, struct buf *out)
 {
 	for (size_t i = 0; i < v->count; i++) {
@@ -50,10 +62,10 @@ void value_print_json(const struct promql_value *v, struct buf *out)
 
 	buf_printf(out, "{\"resultType\":\"%s\",\"result\":", types[v->type]);
 	switch (v->type) {
-	case PROMQL_SCALAR: add_sample(out, v->t_ms, v->scalar); break;
+	case PROMQL_SCALAR: add_scalar(out, v->t_ms, v->scalar); break;
 	case PROMQL_STRING:
 		buf_add_c(out, '[');
-		web_add_time(out, v->t_ms);
+		buf_add_double(out, (double)v->t_ms / 1000);
 		buf_add_c(out, ',');
 		buf_add_json(out, v->text);
 		buf_add_c(out, ']');
