@@ -1,32 +1,12 @@
 /* One group at one time. The order of things is Prometheus's: what a rule writes is there for the next rule of the group. */
 #include "base/clock.h"
 #include "base/number.h"
-#include "rules/rules.h"
+#include "rules/pass.h"
 #include "rules/template.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* What a rule gives: rows to write. */
-struct row {
-	const struct labels *labels; /* referenced */
-	double value;
-};
-typedef VEC(struct row) row_list;
-
-struct pass { /* one rule's evaluation */
-	struct rules *rules;
-	struct rule_group *group;
-	struct rule *rule;
-	struct backend *backend;
-	struct sink *sink;
-	struct arena *arena;
-	int64_t t_ms;      /* the group's time */
-	int64_t sample_ms; /* what is asked for and written: earlier by the query offset */
-	row_list rows;
-	struct error error;
-};
 
 /* ---- the result of a query ---- */
 
@@ -158,7 +138,7 @@ static void add_alert_rows(struct pass *p)
 	}
 }
 
-static void candidates_free(candidates *list)
+void candidates_free(candidates *list)
 {
 	VEC_EACH (list, c) {
 		labels_unref(c->labels);
@@ -167,9 +147,24 @@ static void candidates_free(candidates *list)
 	VEC_FREE(list);
 }
 
-static bool alert(struct pass *p, const struct promql_value *v)
+bool pass_alerts(struct pass *p, candidates *found)
 {
 	struct rule *rule = p->rule;
+
+	if (!alerts_step(&rule->alerts, found, rule->keep_firing_ms, p->t_ms, &p->error))
+		return false;
+	size_t active = alerts_active(&rule->alerts);
+
+	if (p->group->limit && active > p->group->limit) {
+		alerts_clear(&rule->alerts);
+		return error_set(&p->error, EXIT_BAD_INPUT, "exceeded limit of %zu with %zu alerts", p->group->limit, active);
+	}
+	add_alert_rows(p);
+	return true;
+}
+
+static bool alert(struct pass *p, const struct promql_value *v)
+{
 	candidates found = { 0 };
 	bool ok = true;
 
@@ -180,18 +175,9 @@ static bool alert(struct pass *p, const struct promql_value *v)
 		if (ok)
 			VEC_PUSH(&found, c);
 	}
-	ok = ok && alerts_step(&rule->alerts, &found, rule->keep_firing_ms, p->t_ms, &p->error);
+	ok = ok && pass_alerts(p, &found);
 	candidates_free(&found);
-	if (!ok)
-		return false;
-	size_t active = alerts_active(&rule->alerts);
-
-	if (p->group->limit && active > p->group->limit) {
-		alerts_clear(&rule->alerts);
-		return error_set(&p->error, EXIT_BAD_INPUT, "exceeded limit of %zu with %zu alerts", p->group->limit, active);
-	}
-	add_alert_rows(p);
-	return true;
+	return ok;
 }
 
 static void tell(struct pass *p, const struct rules_receiver *to)
@@ -268,17 +254,17 @@ static void rows_write(struct pass *p)
 
 /* ---- a rule, a group ---- */
 
-static void evaluate_rule(struct pass *p, const struct rules_receiver *to)
+void pass_end(struct pass *p, bool ok, const struct rules_receiver *to, int64_t start_ns)
 {
 	struct rule *rule = p->rule;
-	int64_t start_ns = clock_monotonic_ns();
-	struct promql_value v;
-	bool ok = ask(p, &v) && (rule->is_alert ? alert(p, &v) : record(p, &v)) && rows_sort(p);
 
-	if (ok) {
+	if (ok && rows_sort(p)) {
 		tell(p, to);
 		rows_write(p);
 	}
+	VEC_EACH (&p->rows, row)
+		labels_unref(row->labels);
+	VEC_FREE(&p->rows);
 	p->rules->evaluations++;
 	rule->health = p->error.set ? RULE_ERROR : RULE_OK;
 	p->rules->failures += p->error.set;
@@ -287,6 +273,14 @@ static void evaluate_rule(struct pass *p, const struct rules_receiver *to)
 		error_text(&p->error, rule->error, sizeof rule->error);
 	rule->evaluated_ms = p->t_ms;
 	rule->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+}
+
+static void evaluate_rule(struct pass *p, const struct rules_receiver *to)
+{
+	int64_t start_ns = clock_monotonic_ns();
+	struct promql_value v;
+
+	pass_end(p, ask(p, &v) && (p->rule->is_alert ? alert(p, &v) : record(p, &v)), to, start_ns);
 }
 
 static void mark_orphans(struct rules *r, struct sink *sink, int64_t t_ms)
@@ -316,9 +310,6 @@ void rules_evaluate(
 			.sample_ms = t_ms - g->query_offset_ms };
 
 		evaluate_rule(&p, to);
-		VEC_EACH (&p.rows, row)
-			labels_unref(row->labels);
-		VEC_FREE(&p.rows);
 		arena_reset(&arena);
 	}
 	arena_fini(&arena);
