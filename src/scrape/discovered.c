@@ -67,7 +67,7 @@ static void encode_query(struct str text, struct buf *out)
 
 static void encode_path(struct str path, struct buf *out)
 {
-	if (!str_starts(path, STR("/")))
+	if (path.len && path.ptr[0] != '/')
 		buf_add_c(out, '/');
 	for (size_t i = 0; i < path.len; i++) {
 		if (memchr("/$&+,:;=@", path.ptr[i], 9))
