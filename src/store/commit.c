@@ -231,10 +231,11 @@ static uint64_t log_needed(const struct disk *disk)
 
 static bool log_write(struct disk *disk, struct error *e)
 {
-	struct str records = buf_str(&disk->records);
-
-	if (!records.len || disk->records.overflowed)
+	if (!disk->records.len || disk->records.overflowed)
 		return true;
+	buf_reset(&disk->packed);
+	compressor_pack(disk->log_packer, buf_str(&disk->records), &disk->packed);
+	struct str records = buf_str(&disk->packed);
 	sqlite3_stmt *statement = database_use(&disk->writer, ST_LOG_ADD);
 	sqlite3_bind_int64(statement, 1, (int64_t)disk->log_seq);
 	sqlite3_bind_int64(statement, 2, blob_checksum(STR_EMPTY, records));

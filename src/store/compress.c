@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 /* Blobs are a few kB: a small window and a small hash table cost little to reset. */
-enum { WINDOW_BITS = 13, MEMORY_LEVEL = 6, LEVEL = 6, WORTH_TRYING = 48, WORTH_KEEPING = 8 };
+enum { WINDOW_BITS = 13, MEMORY_LEVEL = 6, LEVEL = 6, LEVEL_FAST = 1, WORTH_TRYING = 48, WORTH_KEEPING = 8 };
 enum { FORM_PLAIN, FORM_DEFLATE };
 
 struct compressor {
@@ -14,12 +14,12 @@ struct compressor {
 	struct buf plain;
 };
 
-struct compressor *compressor_new(void)
+struct compressor *compressor_new(bool fast)
 {
 	struct compressor *c = NEW(struct compressor);
 
 	buf_init(&c->plain, COMPRESS_MAX);
-	if (deflateInit2(&c->in, LEVEL, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK ||
+	if (deflateInit2(&c->in, fast ? LEVEL_FAST : LEVEL, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK ||
 		inflateInit2(&c->out, -15) != Z_OK)
 		mem_exhausted(1, 1 << WINDOW_BITS);
 	return c;

@@ -7,7 +7,8 @@
 enum { COMPRESS_MAX = 1 << 26 }; /* bytes of one blob, unpacked */
 
 struct compressor;
-struct compressor *compressor_new(void);
+/* `fast`: for the log, which is written every second and lives for minutes. */
+struct compressor *compressor_new(bool fast);
 void compressor_free(struct compressor *c);
 /* Appends `plain` to `out`: deflated where that is shorter, else as it is. */
 void compressor_pack(struct compressor *c, struct str plain, struct buf *out);

@@ -10,7 +10,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian and read without swapping");
 
 /* "GOOD" */
-enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 1, PAGE_BYTES = 16384, BUSY_MS = 5000 };
+enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 1, PAGE_BYTES = 32768, BUSY_MS = 5000 };
 
 static const char schema[] =
 	"CREATE TABLE series (id INTEGER PRIMARY KEY, batch BLOB NOT NULL);"

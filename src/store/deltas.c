@@ -1,8 +1,13 @@
 #include "store/deltas.h"
 
+#include <math.h>
+
 /* A token is one byte: how many unchanged values stand before the change, and which change. Small changes are named in it, others follow
  * as a varint; so does what a longer run has more. */
-enum { GAP_MORE = 31, CHANGE_MORE = 7, BLOCK = 32 };
+enum { GAP_MORE = 31, CHANGE_MORE = 7 };
+/* Blocks begin with what is taken off each difference. A block begins with a byte: how wide its fields are, or the parameter of a Rice code (quotient in unary, rest in k bits), which is shorter where
+ * small differences are frequent. Where none falls the sign needs no bit. */
+enum { BLOCK = 32, WIDTH_MOST = 64, RICE_MOST = 24, BLOCK_HEAD_MOST = WIDTH_MOST + 1 + RICE_MOST, BLOCK_RISING = 0x80 };
 
 size_t deltas_room(size_t n)
 {
@@ -28,40 +33,6 @@ static inline int64_t step_at(const int64_t *y, size_t i, bool second)
 {
 	int64_t d = minus(y[i], y[i - 1]);
 	return second && i > 1 ? minus(d, minus(y[i - 1], y[i - 2])) : d;
-}
-
-/* ---- choice ---- */
-
-struct cost {
-	size_t widths, tokens, bits;
-	bool none;
-};
-
-static struct cost cost_of(const int64_t *y, size_t n, bool second)
-{
-	struct cost c = { .none = true };
-	size_t gap = 0;
-	int widest = 0;
-
-	for (size_t i = 1; i < n; i++) {
-		uint64_t u = zigzag(step_at(y, i, second));
-		int width = width_of(u);
-
-		c.widths += (size_t)width;
-		widest = width > widest ? width : widest;
-		if ((i - 1) % BLOCK == BLOCK - 1 || i == n - 1) {
-			c.bits += 1 + ((size_t)widest * ((i - 1) % BLOCK + 1) + 7) / 8;
-			widest = 0;
-		}
-		if (!u) {
-			gap++;
-			continue;
-		}
-		c.none = false;
-		c.tokens += 1 + (gap >= GAP_MORE ? varint_size(gap - GAP_MORE) : 0) + (u > CHANGE_MORE ? varint_size(u) : 0);
-		gap = 0;
-	}
-	return c;
 }
 
 /* ---- tokens ---- */
@@ -125,97 +96,279 @@ static bool unpack_tokens(struct bytes b, bool second, int64_t *y, size_t n)
 	return true;
 }
 
-/* ---- bit fields: blocks of 32 of one width ---- */
+/* ---- bits ---- */
 
-static uint8_t *pack_block(const int64_t *y, size_t from, size_t count, bool second, uint8_t *at)
+struct bit_writer {
+	uint8_t *at;
+	uint64_t held;
+	int bits; /* below 8 between calls */
+};
+
+static void put_bits(struct bit_writer *w, uint64_t u, int width)
 {
-	uint64_t all = 0;
-	unsigned __int128 held = 0;
-	int held_bits = 0;
-
-	for (size_t i = 0; i < count; i++)
-		all |= zigzag(step_at(y, from + i, second));
-	int width = width_of(all);
-	*at++ = (uint8_t)width;
-	for (size_t i = 0; i < count; i++) {
-		held |= (unsigned __int128)zigzag(step_at(y, from + i, second)) << held_bits;
-		held_bits += width;
-		for (; held_bits >= 8; held_bits -= 8, held >>= 8)
-			*at++ = (uint8_t)held;
+	if (width > 32) {
+		put_bits(w, u & UINT32_MAX, 32);
+		put_bits(w, u >> 32, width - 32);
+		return;
 	}
-	if (held_bits)
-		*at++ = (uint8_t)held;
-	return at;
+	w->held |= u << w->bits;
+	for (w->bits += width; w->bits >= 8; w->bits -= 8, w->held >>= 8)
+		*w->at++ = (uint8_t)w->held;
 }
 
-static bool unpack_block(struct bytes *b, int width, size_t count, uint64_t *u)
-{
-	struct bytes in = bytes_of(get_slice(b, ((uint64_t)width * count + 7) / 8));
-	unsigned __int128 held = 0;
-	int held_bits = 0;
-	uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+struct bit_reader {
+	const uint8_t *at, *end;
+	uint64_t held;
+	int bits;
+	bool bad;
+};
 
-	if (b->bad)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		while (held_bits < width) {
-			held |= (unsigned __int128)*in.at++ << held_bits;
-			held_bits += 8;
+/* At least 56 bits, or all that is left. */
+static inline void refill(struct bit_reader *r)
+{
+	if (r->end - r->at >= 8) {
+		uint64_t next;
+		memcpy(&next, r->at, sizeof next);
+		r->held |= next << r->bits;
+		r->at += (63 - r->bits) >> 3;
+		r->bits |= 56;
+		return;
+	}
+	for (; r->bits <= 56 && r->at != r->end; r->bits += 8)
+		r->held |= (uint64_t)*r->at++ << r->bits;
+}
+
+static inline uint64_t get_bits(struct bit_reader *r, int width) /* at most 32 */
+{
+	if (r->bits < width)
+		refill(r);
+	if (r->bits < width) {
+		r->bad = true;
+		return 0;
+	}
+	uint64_t u = r->held & ((UINT64_C(1) << width) - 1);
+	r->held >>= width;
+	r->bits -= width;
+	return u;
+}
+
+static inline uint64_t get_wide(struct bit_reader *r, int width)
+{
+	if (width <= 32)
+		return get_bits(r, width);
+	uint64_t low = get_bits(r, 32);
+	return low | get_bits(r, width - 32) << 32;
+}
+
+static inline uint64_t get_unary(struct bit_reader *r)
+{
+	uint64_t count = 0;
+
+	for (;;) {
+		if (r->bits < 32)
+			refill(r);
+		uint64_t seen = r->bits ? r->held & (~UINT64_C(0) >> (64 - r->bits)) : 0;
+		if (seen) {
+			int zeros = __builtin_ctzll(seen);
+			r->held = zeros == 63 ? 0 : r->held >> (zeros + 1);
+			r->bits -= zeros + 1;
+			return count + (uint64_t)zeros;
 		}
-		u[i] = (uint64_t)held & mask;
-		held >>= width;
-		held_bits -= width;
+		if (r->at == r->end) {
+			r->bad = true;
+			return 0;
+		}
+		count += (uint64_t)r->bits;
+		r->held = 0;
+		r->bits = 0;
 	}
-	return true;
 }
 
-static bool unpack_bits(struct bytes b, bool second, int64_t *y, size_t n)
+/* ---- blocks ---- */
+
+struct block {
+	uint64_t u[BLOCK]; /* differences without sign: as they are, or in zigzag */
+	size_t count;
+	uint8_t head;
+	size_t bits;
+};
+
+static size_t rice_bits(const struct block *b, int k)
 {
-	int64_t slope = 0;
+	size_t bits = b->count * (size_t)(k + 1);
+
+	for (size_t i = 0; i < b->count; i++) {
+		if (b->u[i] >> k > 1 << 12)
+			return SIZE_MAX;
+		bits += b->u[i] >> k;
+	}
+	return bits;
+}
+
+static void block_take(struct block *b, const int64_t *y, size_t from, size_t n, bool second, int64_t base)
+{
+	uint64_t all = 0, signs = 0;
+	double sum = 0;
+
+	b->count = n - from < BLOCK ? n - from : BLOCK;
+	for (size_t i = 0; i < b->count; i++) {
+		b->u[i] = (uint64_t)minus(step_at(y, from + i, second), base);
+		signs |= b->u[i] >> 63;
+	}
+	for (size_t i = 0; i < b->count; i++) {
+		b->u[i] = signs ? zigzag((int64_t)b->u[i]) : b->u[i];
+		all |= b->u[i];
+		sum += (double)b->u[i];
+	}
+	int width = width_of(all), best = width_of((uint64_t)(sum / (double)b->count));
+	b->head = (uint8_t)(width | (signs ? 0 : BLOCK_RISING));
+	b->bits = 8 + (size_t)width * b->count;
+	for (int k = best > 1 ? best - 2 : 0; k <= best && k <= RICE_MOST; k++) {
+		size_t bits = rice_bits(b, k);
+		if (bits == SIZE_MAX || 8 + bits >= b->bits)
+			continue;
+		b->bits = 8 + bits;
+		b->head = (uint8_t)((WIDTH_MOST + 1 + k) | (signs ? 0 : BLOCK_RISING));
+	}
+}
+
+static void put_rice(struct bit_writer *w, uint64_t u, int k)
+{
+	uint64_t quotient = u >> k;
+
+	for (; quotient >= 24; quotient -= 24)
+		put_bits(w, 0, 24);
+	put_bits(w, UINT64_C(1) << quotient, (int)quotient + 1);
+	put_bits(w, u & ((UINT64_C(1) << k) - 1), k);
+}
+
+static uint8_t *pack_blocks(const int64_t *y, size_t n, bool second, int64_t base, uint8_t *at)
+{
+	struct bit_writer w = { .at = put_varint(at, zigzag(base)) };
+	struct block b;
+
+	for (size_t from = 1; from < n; from += BLOCK) {
+		block_take(&b, y, from, n, second, base);
+		int kind = b.head & ~BLOCK_RISING;
+		put_bits(&w, b.head, 8);
+		for (size_t i = 0; i < b.count; i++) {
+			if (kind > WIDTH_MOST)
+				put_rice(&w, b.u[i], kind - WIDTH_MOST - 1);
+			else
+				put_bits(&w, b.u[i], kind);
+		}
+	}
+	if (w.bits)
+		*w.at++ = (uint8_t)w.held;
+	return w.at;
+}
+
+static bool unpack_block(struct bit_reader *r, uint64_t *u, size_t count, int kind)
+{
+	if (kind > BLOCK_HEAD_MOST)
+		return false;
+	if (kind <= WIDTH_MOST)
+		for (size_t i = 0; i < count; i++)
+			u[i] = get_wide(r, kind);
+	else
+		for (size_t i = 0; i < count; i++) {
+			uint64_t quotient = get_unary(r);
+			u[i] = quotient << (kind - WIDTH_MOST - 1) | get_bits(r, kind - WIDTH_MOST - 1);
+		}
+	return !r->bad;
+}
+
+static bool unpack_blocks(struct bytes in, bool second, int64_t *y, size_t n)
+{
+	int64_t slope = 0, base = unzigzag(get_varint(&in));
+	struct bit_reader r = { .at = in.at, .end = in.end, .bad = in.bad };
 
 	for (size_t from = 1; from < n; from += BLOCK) {
 		uint64_t u[BLOCK];
 		size_t count = n - from < BLOCK ? n - from : BLOCK;
-		int width = get_u8(&b);
-
-		if (b.bad || width > 64 || !unpack_block(&b, width, count, u))
+		int head = (int)get_bits(&r, 8);
+		if (r.bad || !unpack_block(&r, u, count, head & ~BLOCK_RISING))
 			return false;
 		for (size_t i = 0; i < count; i++) {
-			int64_t change = unzigzag(u[i]);
+			int64_t change = plus(head & BLOCK_RISING ? (int64_t)u[i] : unzigzag(u[i]), base);
 			if (second)
 				change = slope = plus(slope, change);
 			y[from + i] = plus(y[from + i - 1], change);
 		}
 	}
-	return b.at == b.end;
+	return r.at == r.end && r.bits < 8;
 }
 
-/* ---- both ---- */
+/* ---- choice ---- */
+
+struct shape { /* of the differences */
+	double mean, deviation, bend; /* bend: mean size of the differences of differences */
+	size_t token_bytes, bent_token_bytes;
+	bool none;
+};
+
+static size_t token_bytes(int64_t d)
+{
+	uint64_t u = zigzag(d);
+
+	return u > CHANGE_MORE ? 1 + varint_size(u) : u != 0;
+}
+
+static struct shape shape_of(const int64_t *y, size_t n)
+{
+	struct shape s = { .none = true };
+
+	for (size_t i = 1; i < n; i++) {
+		int64_t d = step_at(y, i, false), bend = step_at(y, i, true);
+		s.none &= !d;
+		s.mean += (double)d;
+		s.bend += fabs((double)bend);
+		s.token_bytes += token_bytes(d);
+		s.bent_token_bytes += token_bytes(bend);
+	}
+	s.mean /= (double)(n - 1);
+	for (size_t i = 1; i < n; i++)
+		s.deviation += fabs((double)step_at(y, i, false) - s.mean);
+	s.bend /= (double)(n - 1);
+	s.deviation /= (double)(n - 1);
+	return s;
+}
+
+static size_t block_bytes(const int64_t *y, size_t n, bool second, int64_t base)
+{
+	struct block b;
+	size_t bits = 0;
+
+	for (size_t from = 1; from < n; from += BLOCK) {
+		block_take(&b, y, from, n, second, base);
+		bits += b.bits;
+	}
+	return (bits + 7) / 8 + varint_size(zigzag(base));
+}
 
 uint8_t *deltas_pack(const int64_t *y, size_t n, struct deltas *d, uint8_t *at)
 {
-	struct cost first = cost_of(y, n, false);
-
 	*d = (struct deltas){ DELTAS_NONE, false };
-	if (first.none)
+	if (n < 2)
 		return at;
-	struct cost second = cost_of(y, n, true);
-	d->second = second.widths * 10 < first.widths * 9;
-	const struct cost *c = d->second ? &second : &first;
-	/* Tokens repeat, so that deflate still shortens them; the noise in bit fields does not. */
-	d->form = c->bits * 4 < c->tokens * 3 ? DELTAS_BITS : DELTAS_TOKENS;
-	if (d->form == DELTAS_TOKENS)
-		return pack_tokens(y, n, d->second, at);
-	for (size_t from = 1; from < n; from += BLOCK)
-		at = pack_block(y, from, n - from < BLOCK ? n - from : BLOCK, d->second, at);
-	return at;
+	struct shape s = shape_of(y, n);
+	if (s.none)
+		return at;
+	/* Differences of noise are noisier: order 2 is for slopes. */
+	d->second = s.bend < 0.6 * s.deviation;
+	int64_t base = !d->second && fabs(s.mean) > 2 * s.deviation && fabs(s.mean) < 1e18 ? (int64_t)s.mean : 0;
+	size_t tokens = d->second ? s.bent_token_bytes : s.token_bytes;
+	/* Deflate takes about a fifth off tokens, nothing off bits. */
+	d->form = tokens * 6 < n || tokens * 4 < block_bytes(y, n, d->second, base) * 5 ? DELTAS_TOKENS : DELTAS_BLOCKS;
+	return d->form == DELTAS_TOKENS ? pack_tokens(y, n, d->second, at) : pack_blocks(y, n, d->second, base, at);
 }
 
 bool deltas_unpack(struct str packed, struct deltas d, int64_t *y, size_t n)
 {
-	if (d.form == DELTAS_NONE) {
-		fill(y + 1, n - 1, y[0], 0);
-		return packed.len == 0;
+	switch (d.form) {
+	case DELTAS_NONE: fill(y + 1, n - 1, y[0], 0); return packed.len == 0;
+	case DELTAS_TOKENS: return unpack_tokens(bytes_of(packed), d.second, y, n);
+	case DELTAS_BLOCKS: return unpack_blocks(bytes_of(packed), d.second, y, n);
 	}
-	return d.form == DELTAS_TOKENS ? unpack_tokens(bytes_of(packed), d.second, y, n) : unpack_bits(bytes_of(packed), d.second, y, n);
+	return false;
 }

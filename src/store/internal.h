@@ -167,7 +167,7 @@ struct disk {
 	struct store_options options;
 	struct database writer, reader; /* read-only: only the reader */
 	pthread_mutex_t reader_lock;
-	struct compressor *packer, *unpacker;
+	struct compressor *packer, *log_packer, *unpacker;
 	VEC(struct set *) sets; /* by number; NULL: dropped */
 	struct map set_numbers; /* hash of the members -> set */
 	VEC(struct place) places;

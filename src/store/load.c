@@ -228,14 +228,14 @@ static bool load_log(struct store *s, struct error *e)
 
 	while (database_row(d, statement, e)) {
 		uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 0);
-		struct str records = database_blob(statement, 2);
+		struct str records = database_blob(statement, 2), plain;
 		struct error why = { 0 };
 
 		disk->log_oldest = disk->log_oldest ? disk->log_oldest : seq;
-		bool ok = (uint32_t)sqlite3_column_int64(statement, 1) == blob_checksum(STR_EMPTY, records)
-				  ? log_replay(s, seq, records, &why)
-				  : database_damaged(disk->path, "a row of the log has a wrong checksum", &why);
-		disk->log_written += records.len;
+		bool ok = (uint32_t)sqlite3_column_int64(statement, 1) == blob_checksum(STR_EMPTY, records) &&
+			  compressor_unpack(disk->unpacker, records, &plain);
+		ok = ok ? log_replay(s, seq, plain, &why) : database_damaged(disk->path, "a row of the log has a wrong checksum", &why);
+		disk->log_written += ok ? plain.len : 0;
 		disk->log_rows++;
 		next = seq + 1 > next ? seq + 1 : next;
 		if (ok)
@@ -283,8 +283,9 @@ static struct disk *disk_new(const char *path, const struct store_options *optio
 	disk->options.chunk_rows = options->chunk_rows ? options->chunk_rows : CHUNK_ROWS;
 	disk->writer.lock = disk->reader.lock = -1;
 	pthread_mutex_init(&disk->reader_lock, NULL);
-	disk->packer = compressor_new();
-	disk->unpacker = compressor_new();
+	disk->packer = compressor_new(false);
+	disk->log_packer = compressor_new(true);
+	disk->unpacker = compressor_new(false);
 	map_init(&disk->set_numbers);
 	arena_init(&disk->arena);
 	buf_init(&disk->records, RECORDS_MOST);
@@ -338,6 +339,7 @@ void disk_free(struct store *s)
 	VEC_FREE(&disk->keys);
 	map_fini(&disk->set_numbers);
 	compressor_free(disk->packer);
+	compressor_free(disk->log_packer);
 	compressor_free(disk->unpacker);
 	arena_fini(&disk->arena);
 	for (struct buf **b = (struct buf *[]){ &disk->records, &disk->summary, &disk->data, &disk->packed, &disk->times, NULL }; *b; b++)

@@ -48,7 +48,7 @@ static bool list_unpack(struct bytes *b, struct arena *arena, struct times_list 
 	uint8_t head = get_u8(b);
 	struct str packed = get_slice(b, get_varint(b));
 
-	if (b->bad || !n || n > LIST_ROWS_MAX || head > (DELTAS_BITS << 1 | 1))
+	if (b->bad || !n || n > LIST_ROWS_MAX || head > (DELTAS_BLOCKS << 1 | 1))
 		return false;
 	int64_t *t = arena_alloc(arena, n * sizeof *t);
 	t[0] = first;
@@ -285,7 +285,7 @@ static bool column_open(struct bytes *b, const struct times_list *lists, size_t 
 	list = c->head & HEAD_LISTED ? get_varint(b) : 0;
 	enum mode mode = c->head & 3;
 	c->scale = mode == MODE_DECIMAL ? get_u8(b) : 0;
-	if (b->bad || mode > MODE_BITS || (c->head >> HEAD_FORM & 3) > DELTAS_BITS || list >= list_count || c->scale > DECIMALS_MAX)
+	if (b->bad || mode > MODE_BITS || (c->head >> HEAD_FORM & 3) > DELTAS_BLOCKS || list >= list_count || c->scale > DECIMALS_MAX)
 		return false;
 	c->list = (uint32_t)list;
 	c->count = lists[list].count;

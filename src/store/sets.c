@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* A section is read as a whole: small enough that little is read in vain, large enough that a row of the file is worth its overhead. */
-enum { SECTION_LEAST = 16, SECTION_MOST = 128 };
+enum { SECTION_LEAST = 16, SECTION_MOST = 128, SECTION_OTHER = 8 };
 
 enum rank { RANK_BUCKET, RANK_COUNT /* like the bucket of +Inf */, RANK_OTHER };
 
@@ -74,11 +74,13 @@ static bool is_above(const struct sort_key *k, const struct sort_key *before)
 
 static bool section_ends(const struct sort_key *k, const struct sort_key *next, size_t size)
 {
+	bool other = k->rank == RANK_OTHER;
+
 	if (is_above(next, k))
 		return false;
-	return size >= SECTION_MOST ||
-	       (size >= SECTION_LEAST && (k->rank == RANK_OTHER) == (next->rank == RANK_OTHER) && !str_eq(k->base, next->base)) ||
-	       (k->rank == RANK_OTHER) != (next->rank == RANK_OTHER);
+	if (other != (next->rank == RANK_OTHER))
+		return true;
+	return other ? size >= SECTION_OTHER : size >= SECTION_MOST || (size >= SECTION_LEAST && !str_eq(k->base, next->base));
 }
 
 /* ---- the sets of a store ---- */
