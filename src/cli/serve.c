@@ -13,6 +13,8 @@ struct serve_arguments {
 	struct catalog_arguments catalog;
 	struct serve_options serve;
 	const char *token_file;
+	struct option_strings webhooks;
+	size_t retention_size;
 };
 
 #define AT(field) offsetof(struct serve_arguments, field)
@@ -23,6 +25,18 @@ static const struct option_spec web_options[] = {
 	{ "web-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
 		.help = "Ask clients for the token in FILE: Authorization: Bearer, or as the password of basic authentication." },
 	{ "web-open", 0, OPTION_FLAG, AT(serve.open), .help = "Let everybody in who reaches --host." },
+	{ "remote-write-receiver", 0, OPTION_FLAG, AT(serve.receive), .help = "Take samples by remote write 1.0 at /api/v1/write." },
+	{ 0 },
+};
+static const struct option_spec store_options_list[] = {
+	{ "store", 0, OPTION_STRING, AT(serve.store_path), .argument = "FILE",
+		.help = "Keep samples in this file, made when it is not there. Without it they are in memory, until the end." },
+	{ "retention", 0, OPTION_DURATION, AT(serve.store.retention_ms), .argument = "DURATION", .preset = "30d", .least = 0,
+		.help = "Drop samples of --store that are older; 0 keeps them." },
+	{ "retention-size", 0, OPTION_SIZE, AT(retention_size), .argument = "SIZE",
+		.help = "Drop the oldest samples beyond this size of --store." },
+	{ "durable", 0, OPTION_FLAG, AT(serve.store.durable_full),
+		.help = "What --store has committed survives a power loss too, not only the end of the program." },
 	{ 0 },
 };
 static const struct option_spec work_options[] = {
@@ -32,15 +46,23 @@ static const struct option_spec work_options[] = {
 		.least = 100, .help = "How often the signals are judged." },
 	{ "window", 'w', OPTION_DURATION, AT(serve.window_ms), .argument = "DURATION", .preset = "5m", .least = 1000,
 		.help = "The time over which signals are read." },
+	{ "finding-alerts", 0, OPTION_FLAG, AT(serve.finding_alerts), .preset = "yes",
+		.help = "Findings are alerts: in /api/v1/alerts, as ALERTS series, and sent as those of rule files are." },
+	{ "webhook", 0, OPTION_STRINGS, AT(webhooks), .argument = "URL",
+		.help = "POST alerts to this URL, in the form of Alertmanager's webhooks; can be given again. Alertmanagers are of "
+			"--config." },
+	{ "webhook-repeat", 0, OPTION_DURATION, AT(serve.webhook_repeat_ms), .argument = "DURATION", .preset = "4h", .least = 0,
+		.help = "Tell webhooks again of what still fires; 0 does not." },
 	{ "query-timeout", 0, OPTION_DURATION, AT(serve.query_timeout_ms), .argument = "DURATION", .preset = "2m", .least = 1,
 		.help = "End a query after this time." },
 	{ "query-max-samples", 0, OPTION_INTEGER, AT(serve.query_samples), .argument = "N", .preset = "50000000", .least = 1,
 		.help = "Refuse a query that holds more samples at once." },
 	{ 0 },
 };
-static const struct option_table serve_tables[] = { { "The API", web_options, 0 }, { "What it does", work_options, 0 },
-	{ "Which targets, beside those named", fleet_options, AT(fleet) }, { "How to reach them", http_options, AT(http) },
-	{ "Catalogue", catalog_options, AT(catalog) }, GLOBAL_TABLE(struct serve_arguments), { 0 } };
+static const struct option_table serve_tables[] = { { "The API", web_options, 0 }, { "What it keeps", store_options_list, 0 },
+	{ "What it does", work_options, 0 }, { "Which targets, beside those named", fleet_options, AT(fleet) },
+	{ "How to reach them", http_options, AT(http) }, { "Catalogue", catalog_options, AT(catalog) },
+	GLOBAL_TABLE(struct serve_arguments), { 0 } };
 #undef AT
 
 static bool read_token(struct serve_arguments *a, struct arena *arena, struct error *e)
@@ -67,6 +89,9 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 
 	if (!source_is_named(&source, targets))
 		return command_usage(self, "what shall be watched? Name targets, or a file with --targets or --config");
+	a->serve.webhooks = a->webhooks.items;
+	a->serve.webhook_count = a->webhooks.count;
+	a->serve.store.retention_bytes = a->retention_size;
 	arena_init(&arena);
 	bool ok = source_to_options(&source, &arena, targets, &a->serve.watch, &e) && read_token(a, &arena, &e) &&
 		  serve_run(&a->serve, &command_stop, &e);

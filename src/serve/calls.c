@@ -80,13 +80,20 @@ static void source_fill(struct daemon *d, struct call *c)
 	static const char *const names[] = { "web.host", "web.port", "storage.path", "query.timeout", "query.lookback-delta",
 		"query.max-samples" };
 	struct web_flag *flags = ARENA_ARRAY(&c->arena, struct web_flag, ARRAY_LEN(names));
-	const char *values[] = { server_host(d->server), arena_printf(&c->arena, "%d", server_port(d->server)).ptr, "memory",
-		arena_printf(&c->arena, "%lldms", (long long)o->query_timeout_ms).ptr,
+	const char *values[] = { server_host(d->server), arena_printf(&c->arena, "%d", server_port(d->server)).ptr,
+		o->store_path ? o->store_path : "memory", arena_printf(&c->arena, "%lldms", (long long)o->query_timeout_ms).ptr,
 		arena_printf(&c->arena, "%lldms", (long long)d->limits.lookback_ms).ptr,
 		arena_printf(&c->arena, "%zu", d->limits.max_samples).ptr };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		flags[i] = (struct web_flag){ names[i], values[i] };
+	const struct rules *rules[2];
+	size_t rules_count = 0;
+
+	if (d->generation->rules)
+		rules[rules_count++] = d->generation->rules;
+	if (o->finding_alerts)
+		rules[rules_count++] = finding_rules_group(d->generation->findings);
 	c->source = (struct web_source){ .backend = d->backend,
 		.store = d->store,
 		.limits = &d->limits,
@@ -104,14 +111,19 @@ static void source_fill(struct daemon *d, struct call *c)
 		.start_ms = d->start_ms,
 		.config_ms = d->generation->t_ms,
 		.config_ok = d->config_ok,
-		.folder = d->folder };
+		.folder = d->folder,
+		.rules = { rules_count ? rules[0] : NULL, rules_count > 1 ? rules[1] : NULL },
+		.rules_count = rules_count,
+		.retention_ms = o->store.retention_ms };
 }
 
 static void on_work(uv_work_t *work)
 {
 	struct call *c = work->data;
 
+	store_lock_read(c->daemon->store);
 	web_answer(&c->request, &c->reply);
+	store_unlock_read(c->daemon->store);
 	if (c->gzip && c->reply.body.len >= GZIP_FROM && !c->cancel)
 		c->is_packed = gzip_whole(buf_str(&c->reply.body), &c->packed);
 }

@@ -27,14 +27,16 @@ static void close_begin(struct daemon *d)
 	events_close(d);
 	scraper_stop(d);
 	uv_timer_stop(&d->evaluation);
+	uv_timer_stop(&d->rules_timer);
 	uv_signal_stop(&d->hangup);
 }
 
 static void handles_close(struct daemon *d)
 {
-	uv_handle_t *const handles[] = { (uv_handle_t *)&d->housekeeping, (uv_handle_t *)&d->evaluation, (uv_handle_t *)&d->hangup,
-		(uv_handle_t *)&d->changed };
+	uv_handle_t *const handles[] = { (uv_handle_t *)&d->housekeeping, (uv_handle_t *)&d->evaluation, (uv_handle_t *)&d->rules_timer,
+		(uv_handle_t *)&d->commit_soon, (uv_handle_t *)&d->hangup, (uv_handle_t *)&d->changed };
 
+	notifier_close(d->notifier);
 	fetcher_close(d->fetcher);
 	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
 		uv_close(handles[i], NULL);
@@ -53,7 +55,8 @@ static void close_go_on(struct daemon *d)
 
 	if (late)
 		calls_cancel(d);
-	if ((!d->call_count && !d->judging && !server_connections(d->server)) || (late && !d->call_count))
+	if ((!d->call_count && !d->judging && !d->ruling && !d->receipts.count && !server_connections(d->server)) ||
+		(late && !d->call_count && !d->judging && !d->ruling))
 		close_rest(d);
 }
 
@@ -72,6 +75,7 @@ static void on_housekeeping(uv_timer_t *timer)
 		close_begin(d);
 		return;
 	}
+	keeping_look(d);
 	if (daemon_now(d) - told_ms >= KEEP_ALIVE_MS) {
 		told_ms = daemon_now(d);
 		events_keep_alive(d);
@@ -88,8 +92,10 @@ static void on_sync(struct gate_task *task)
 	struct daemon *d = (struct daemon *)((char *)task - offsetof(struct daemon, sync));
 
 	d->syncing = false;
-	if (!d->closing)
-		scraper_sync(d);
+	if (d->closing)
+		return;
+	scraper_sync(d);
+	alerting_sync(d, false);
 }
 
 static void on_changed(uv_async_t *handle)
@@ -137,6 +143,7 @@ static void timers_start(struct daemon *d)
 
 	uv_timer_start(&d->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
 	uv_timer_start(&d->evaluation, on_evaluation, every, every);
+	uv_timer_start(&d->rules_timer, ruling_look, 1, 0);
 	uv_signal_start(&d->hangup, on_hangup, SIGHUP);
 }
 
@@ -154,23 +161,28 @@ static void daemon_init(struct daemon *d, const struct serve_options *options, c
 	uv_loop_init(&d->loop);
 	uv_timer_init(&d->loop, &d->housekeeping);
 	uv_timer_init(&d->loop, &d->evaluation);
+	uv_timer_init(&d->loop, &d->rules_timer);
+	uv_timer_init(&d->loop, &d->commit_soon);
+	d->commit_soon.data = d;
 	uv_signal_init(&d->loop, &d->hangup);
 	uv_async_init(&d->loop, &d->changed, on_changed);
 	d->sync.run = on_sync;
-	d->housekeeping.data = d->evaluation.data = d->hangup.data = d->changed.data = d;
+	d->housekeeping.data = d->evaluation.data = d->rules_timer.data = d->hangup.data = d->changed.data = d;
 	d->fetcher = fetcher_new(&d->loop);
-	d->store = store_new();
-	d->backend = backend_embedded_new(d->store);
-	fleet_init(&d->fleet, store_sink(d->store));
+	d->notifier = notifier_new(&d->loop, d->fetcher, &rules_defaults);
 }
 
 static void daemon_fini(struct daemon *d)
 {
 	judgement_free(d->judgement);
 	generation_free(d->generation);
-	fleet_fini(&d->fleet);
-	backend_free(d->backend);
-	store_free(d->store);
+	if (d->store) {
+		remote_receiver_free(d->receiver);
+		fleet_fini(&d->fleet);
+		backend_free(d->backend);
+		store_free(d->store);
+	}
+	VEC_FREE(&d->receipts);
 	self_fini(&d->self);
 	arena_fini(&d->arena);
 	uv_loop_close(&d->loop);
@@ -183,7 +195,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
 	signal(SIGPIPE, SIG_IGN);
 	daemon_init(d, options, stop);
-	bool ok = listen_on(d, e);
+	bool ok = keeping_open(d, e) && listen_on(d, e);
 
 	if (ok && !generation_load(d, e)) {
 		ok = false;

@@ -3,8 +3,10 @@
 #define GOODPUT_SERVE_DAEMON_H
 
 #include "base/vec.h"
+#include "expo/remote_write.h"
 #include "net/fetcher.h"
 #include "net/server.h"
+#include "rules/notify.h"
 #include "serve/gate.h"
 #include "serve/generation.h"
 #include "serve/self.h"
@@ -42,6 +44,7 @@ struct judgement {
 };
 
 struct reload;
+struct receipt;
 struct call; /* a request on its way */
 
 struct daemon {
@@ -63,13 +66,19 @@ struct daemon {
 	bool config_ok; /* the newest reload was one */
 	struct promql_options limits;
 	/* the loop's own */
-	uv_timer_t housekeeping, evaluation;
+	uv_timer_t housekeeping, evaluation, rules_timer;
 	uv_signal_t hangup;
 	uv_async_t changed; /* discovery found something */
 	struct gate_task sync;
-	bool syncing;
+	struct gate_task commit;
+	int64_t committed_ms, retained_ms;
+	bool syncing, committing, ruling, degraded;
 	struct call *calls;
 	size_t call_count;
+	struct notifier *notifier; /* of alerts */
+	struct remote_receiver *receiver;
+	VEC(struct receipt *) receipts; /* remote writes that are not answered yet */
+	uv_timer_t commit_soon;
 	VEC(struct exchange *) listeners; /* of events */
 	struct self self;
 	struct reload *reloading; /* or NULL */
@@ -87,6 +96,23 @@ static inline int64_t daemon_now(const struct daemon *d)
 /* Makes the fleet and its clocks what the generation in use lists: new targets begin, others end, the rest goes on undisturbed. A write. */
 void scraper_sync(struct daemon *d);
 void scraper_stop(struct daemon *d);
+
+/* alerting.c */
+/* Tells the notifier who is to be told, when that has changed, or `always`. A write. */
+void alerting_sync(struct daemon *d, bool always);
+
+/* ruling.c */
+void ruling_look(uv_timer_t *timer);
+
+/* keeping.c */
+bool keeping_open(struct daemon *d, struct error *e);
+void keeping_look(struct daemon *d);
+void keeping_commit_soon(uv_timer_t *timer);
+
+/* receiving.c */
+void receiving_start(struct daemon *d, struct exchange *x, const struct message *m);
+bool receiving_gone(struct daemon *d, struct exchange *x);
+void receiving_committed(struct daemon *d, bool ok);
 
 /* judge.c */
 void judge_start(struct daemon *d);

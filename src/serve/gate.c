@@ -50,7 +50,7 @@ static void pump(struct gate *g, int64_t now_ms)
 	if (g->pumping)
 		return;
 	g->pumping = true;
-	for (;;) {
+	while (!g->held) {
 		if (g->writes.first && !g->reading) {
 			struct gate_task *task = queue_pop(&g->writes);
 
@@ -84,6 +84,17 @@ void gate_write(struct gate *g, struct gate_task *task, int64_t now_ms)
 void gate_read_done(struct gate *g, int64_t now_ms)
 {
 	g->reading--;
+	pump(g, now_ms);
+}
+
+void gate_hold(struct gate *g)
+{
+	g->held = true;
+}
+
+void gate_release(struct gate *g, int64_t now_ms)
+{
+	g->held = false;
 	pump(g, now_ms);
 }
 

@@ -22,7 +22,7 @@ struct gate_queue {
 struct gate {
 	struct gate_queue reads, writes;
 	size_t reading, reading_most;
-	bool pumping;
+	bool pumping, held;
 };
 
 void gate_init(struct gate *g, size_t reading_most);
@@ -30,6 +30,9 @@ void gate_init(struct gate *g, size_t reading_most);
 void gate_read(struct gate *g, struct gate_task *task, int64_t now_ms);
 void gate_write(struct gate *g, struct gate_task *task, int64_t now_ms);
 void gate_read_done(struct gate *g, int64_t now_ms);
+/* Called by a write whose work goes on elsewhere: nothing else runs until gate_release. */
+void gate_hold(struct gate *g);
+void gate_release(struct gate *g, int64_t now_ms);
 /* Takes a read back that has not been started. False: it has been. */
 bool gate_withdraw(struct gate *g, struct gate_task *task);
 /* How long the oldest write has waited. */

@@ -20,7 +20,31 @@ static bool named_read(struct generation *g, const struct serve_options *o, stru
 	return true;
 }
 
-struct generation *generation_read(const struct serve_options *o, struct error *e)
+static bool rules_read(struct generation *g, const struct serve_options *o, const char *own_url, bool first, struct error *e)
+{
+	struct finding_options findings = finding_defaults;
+	struct rules_options rules = rules_defaults;
+
+	if (g->config) {
+		rules.interval_ms = g->config->evaluation_interval_ms;
+		rules.query_offset_ms = g->config->rule_query_offset_ms;
+		rules.external = g->config->external_labels;
+		rules.external_count = g->config->external_label_count;
+	}
+	rules.restore = first;
+	rules.external_url = arena_str(&g->arena, str_from(own_url));
+	g->rules_options = rules;
+	findings.rules = rules;
+	findings.rules.interval_ms = o->evaluation_interval_ms;
+	findings.command = arena_printf(&g->arena, "goodput check --prometheus %s", own_url);
+	g->findings = finding_rules_new(&g->catalog, &findings);
+	if (!g->config || !g->config->rule_files.count)
+		return true;
+	g->rules = rules_load(g->config->rule_files.items, g->config->rule_files.count, &rules, e);
+	return g->rules != NULL;
+}
+
+struct generation *generation_read(const struct serve_options *o, const char *own_url, bool first, struct error *e)
 {
 	struct generation *g = NEW(struct generation);
 
@@ -31,7 +55,7 @@ struct generation *generation_read(const struct serve_options *o, struct error *
 
 	if (ok && o->watch.config_file)
 		ok = (g->config = config_read(o->watch.config_file, e)) != NULL;
-	if (ok)
+	if (ok && rules_read(g, o, own_url, first, e))
 		return g;
 	generation_free(g);
 	return NULL;
@@ -42,6 +66,29 @@ void generation_start(struct generation *g, void (*changed)(void *context), void
 	/* Targets that were named are meant alone. */
 	if (g->config && !g->named.count)
 		g->discovery = discovery_new((const struct job *const *)g->config->jobs.items, g->config->jobs.count, changed, context);
+	if (g->config && g->config->alertmanagers.count)
+		g->alertmanagers = discovery_new(
+			(const struct job *const *)g->config->alertmanagers.items, g->config->alertmanagers.count, changed, context);
+}
+
+void generation_take_over(struct generation *g, struct generation *old)
+{
+	finding_rules_take_over(g->findings, old->findings);
+	if (!old->rules)
+		return;
+	/* What the removed rules wrote must still be ended. */
+	if (!g->rules)
+		g->rules = rules_load(NULL, 0, &old->rules->options, NULL);
+	rules_take_over(g->rules, old->rules);
+}
+
+void generation_stop(struct generation *g)
+{
+	if (g->discovery)
+		discovery_free(g->discovery);
+	if (g->alertmanagers)
+		discovery_free(g->alertmanagers);
+	g->discovery = g->alertmanagers = NULL;
 }
 
 void generation_free(struct generation *g)
@@ -49,8 +96,9 @@ void generation_free(struct generation *g)
 	while (g) {
 		struct generation *older = g->older;
 
-		if (g->discovery)
-			discovery_free(g->discovery);
+		generation_stop(g);
+		finding_rules_free(g->findings);
+		rules_free(g->rules);
 		config_free(g->config);
 		if (g->has_catalog)
 			catalog_fini(&g->catalog);

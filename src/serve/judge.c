@@ -57,7 +57,9 @@ static void on_work(uv_work_t *work)
 	struct judging *g = work->data;
 	int64_t start_ns = clock_monotonic_ns();
 
+	store_lock_read(g->daemon->store);
 	judge(g->daemon, g->made);
+	store_unlock_read(g->daemon->store);
 	g->made->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
 }
 
@@ -82,6 +84,12 @@ static void tell(struct daemon *d, const struct report *r)
 	buf_fini(&text);
 }
 
+static void alert(struct daemon *d, const struct report *report, const char *why, int64_t t_ms)
+{
+	if (d->options->finding_alerts)
+		finding_rules_evaluate(d->generation->findings, report, why, store_sink(d->store), notifier_receiver(d->notifier), t_ms);
+}
+
 /* A write: nobody looks at the one before any more. */
 static void on_publish(struct gate_task *task)
 {
@@ -95,10 +103,12 @@ static void on_publish(struct gate_task *task)
 	} else if (g->made->report) {
 		judgement_free(d->judgement);
 		d->judgement = g->made;
+		alert(d, d->judgement->report, NULL, d->judgement->t_ms);
 		tell(d, d->judgement->report);
 	} else {
 		d->self.judgements_failed++;
 		log_warning("signals were not judged: %s", g->made->error.message);
+		alert(d, NULL, g->made->error.message, g->made->t_ms);
 		judgement_free(g->made);
 	}
 	d->judging = false;

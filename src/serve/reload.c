@@ -21,7 +21,10 @@ static void on_changed(void *context)
 
 bool generation_load(struct daemon *d, struct error *e)
 {
-	struct generation *g = generation_read(d->options, e);
+	char url[160];
+
+	snprintf(url, sizeof url, "http://%s:%d", server_host(d->server), server_port(d->server));
+	struct generation *g = generation_read(d->options, url, !d->generation, e);
 
 	if (!g)
 		return false;
@@ -30,17 +33,19 @@ bool generation_load(struct daemon *d, struct error *e)
 	/* The report in use speaks of the old catalogue. */
 	judgement_free(d->judgement);
 	d->judgement = NULL;
-	if (d->generation)
+	if (d->generation) {
 		d->generation->t_ms = g->t_ms; /* of its end */
+		generation_take_over(g, d->generation);
+	}
 	g->older = d->generation;
 	d->generation = g;
 	d->config_ok = true;
 	generation_start(g, on_changed, d);
 	scraper_sync(d);
-	if (g->older && g->older->discovery) {
-		discovery_free(g->older->discovery);
-		g->older->discovery = NULL;
-	}
+	notifier_set_options(d->notifier, &g->rules_options);
+	alerting_sync(d, true);
+	if (g->older)
+		generation_stop(g->older);
 	return true;
 }
 

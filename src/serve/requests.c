@@ -188,6 +188,7 @@ static const struct own_route {
 	{ "/-/ready", GET, "Allow: GET\r\n", true, do_ready },
 	{ "/-/reload", POST | PUT, "Allow: POST, PUT\r\n", false, do_reload },
 	{ "/metrics", GET, "Allow: GET\r\n", false, do_metrics },
+	{ "/api/v1/write", POST, "Allow: POST\r\n", false, receiving_start },
 	{ "/api/goodput/v1/annotations", POST, NULL, false, do_annotate },
 	{ "/api/goodput/v1/events", GET, "Allow: GET\r\n", false, do_events },
 };
@@ -224,7 +225,7 @@ void request_gone(void *context, struct exchange *x)
 {
 	struct daemon *d = context;
 
-	if (!events_gone(d, x) && !call_gone(d, x))
+	if (!events_gone(d, x) && !receiving_gone(d, x) && !call_gone(d, x))
 		reload_forget(d, x);
 }
 

@@ -102,6 +102,57 @@ static void print_process(const struct daemon *d, struct buf *out)
 		plain(out, "process_max_fds", "gauge", "Most files that may be open.", (double)files.rlim_cur);
 }
 
+static void print_store(const struct daemon *d, struct buf *out)
+{
+	struct store_stats s;
+
+	store_stats(d->store, &s);
+	plain(out, "goodput_store_out_of_order_total", "counter", "Samples refused as not newer than their series.", (double)s.refused);
+	if (!s.on_disk)
+		return;
+	plain(out, "goodput_store_head_samples", "gauge", "Samples that are in memory too.", (double)s.head_samples);
+	plain(out, "goodput_store_chunks", "gauge", "Chunks in the file.", (double)s.chunks);
+	plain(out, "goodput_store_file_bytes", "gauge", "Size of the file.", (double)s.file_bytes);
+	plain(out, "goodput_store_free_bytes", "gauge", "Pages of the file that are not used now.", (double)s.free_bytes);
+	plain(out, "goodput_store_degraded", "gauge", "1 while the file cannot be written.", s.degraded);
+	plain(out, "goodput_store_dropped_total", "counter", "Samples lost because the file could not be written for too long.",
+		(double)s.dropped);
+}
+
+static void print_rules(const struct daemon *d, struct buf *out)
+{
+	const struct rules *r = d->generation->rules;
+
+	if (!r)
+		return;
+	plain(out, "goodput_rules", "gauge", "Rules of the rule files.", (double)rules_count(r));
+	plain(out, "goodput_rule_evaluations_total", "counter", "Rules evaluated since the configuration was read.",
+		(double)r->evaluations);
+	plain(out, "goodput_rule_evaluation_failures_total", "counter", "Of them, those that failed.", (double)r->failures);
+}
+
+static void print_receivers(const struct daemon *d, struct buf *out)
+{
+	size_t count = notifier_receivers(d->notifier);
+
+	if (!count)
+		return;
+	family(out, "goodput_notifications_waiting", "gauge", "Alerts that wait to be told to a receiver.");
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, "goodput_notifications_waiting{receiver=\"%zu\"} %zu\n", i, notifier_stats(d->notifier, i).waiting);
+	family(out, "goodput_notifications_told_total", "counter", "Alerts that a receiver has taken.");
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, "goodput_notifications_told_total{receiver=\"%zu\"} %llu\n", i,
+			(unsigned long long)notifier_stats(d->notifier, i).told);
+	family(out, "goodput_notifications_dropped_total", "counter", "Alerts that a receiver refused, or that waited too long.");
+	for (size_t i = 0; i < count; i++) {
+		struct receiver_stats stats = notifier_stats(d->notifier, i);
+
+		buf_printf(out, "goodput_notifications_dropped_total{receiver=\"%zu\"} %llu\n", i,
+			(unsigned long long)(stats.dropped + stats.refused));
+	}
+}
+
 void self_print(struct daemon *d, struct buf *out)
 {
 	const struct self *s = &d->self;
@@ -118,6 +169,12 @@ void self_print(struct daemon *d, struct buf *out)
 	plain(out, "goodput_samples_refused_total", "counter", "Samples that were left out as duplicates.", (double)s->samples_refused);
 	plain(out, "goodput_store_series", "gauge", "Series in the store.", (double)store_series_count(d->store));
 	plain(out, "goodput_store_samples", "gauge", "Samples in the store.", (double)store_sample_count(d->store));
+	plain(out, "goodput_remote_write_received_samples_total", "counter", "Samples that others wrote here.", (double)s->received);
+	plain(out, "goodput_remote_write_refused_samples_total", "counter", "Of those sent, refused as older than their series.",
+		(double)s->received_refused);
+	print_store(d, out);
+	print_rules(d, out);
+	print_receivers(d, out);
 	plain(out, "goodput_queries_running", "gauge", "Requests at work on the data.", (double)d->gate.reading);
 	plain(out, "goodput_queries_waiting", "gauge", "Requests that wait to read the data.", (double)d->gate.reads.count);
 	plain(out, "goodput_writes_waiting", "gauge", "Pages and other changes that wait until nobody reads.",

@@ -9,6 +9,7 @@ struct self {
 	struct map requests; /* "handler\0code" → struct self_request */
 	uint64_t refused;    /* requests that were none */
 	uint64_t scrapes, scrapes_failed, scrapes_skipped, samples, samples_refused;
+	uint64_t received, received_refused; /* samples by remote write */
 	uint64_t queries_canceled, queries_turned_away;
 	uint64_t judgements, judgements_failed;
 	double scrape_late_s, judgement_s; /* sums */

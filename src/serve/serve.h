@@ -13,6 +13,13 @@ struct serve_options {
 	int64_t scrape_interval_ms, evaluation_interval_ms, window_ms;
 	int64_t query_timeout_ms;
 	int64_t query_samples;
+	const char *const *webhooks; /* told of alerts */
+	size_t webhook_count;
+	int64_t webhook_repeat_ms;
+	bool receive;           /* remote write */
+	bool finding_alerts;    /* findings are alerts too */
+	const char *store_path; /* NULL: in memory, without retention */
+	struct store_options store;
 };
 
 /* Runs until *stop. False with an error when it cannot start. */

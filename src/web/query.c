@@ -156,8 +156,7 @@ void web_query_range(struct web_request *q, struct web_reply *r)
 	enum promql_type type = promql_node_type(node);
 
 	if (type != PROMQL_SCALAR && type != PROMQL_VECTOR)
-		web_fail(r, WEB_BAD_DATA,
-			"invalid expression type \"%s\" for range query, must be Scalar or instant Vector",
+		web_fail(r, WEB_BAD_DATA, "invalid expression type \"%s\" for range query, must be Scalar or instant Vector",
 			type == PROMQL_MATRIX ? "range vector" : "string");
 	else if (evaluate(q, node, &o, start_ms, end_ms, step_ms, &v, &e))
 		answer_value(r, &v, limit);

@@ -128,8 +128,9 @@ bool web_time(struct web_request *q, struct web_reply *r, const char *name, int6
 	*ms = preset_ms;
 	if (!text.len || form_time(text, ms))
 		return true;
-	web_fail(r, WEB_BAD_DATA, "invalid parameter \"%s\": Invalid time value for '%s': cannot parse \"" STR_FMT "\" to a valid timestamp",
-		name, name, STR_ARG(str_head(text, 200)));
+	web_fail(r, WEB_BAD_DATA,
+		"invalid parameter \"%s\": Invalid time value for '%s': cannot parse \"" STR_FMT "\" to a valid timestamp", name, name,
+		STR_ARG(str_head(text, 200)));
 	return false;
 }
 

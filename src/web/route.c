@@ -20,6 +20,8 @@ static const struct route {
 	{ "/api/v1/metadata", NULL, GET, web_metadata },
 	{ "/api/v1/targets", NULL, GET, web_targets },
 	{ "/api/v1/targets/metadata", NULL, GET, web_targets_metadata },
+	{ "/api/v1/rules", NULL, GET, web_rules },
+	{ "/api/v1/alerts", NULL, GET, web_alerts },
 	{ "/api/v1/status/buildinfo", NULL, GET, web_buildinfo },
 	{ "/api/v1/status/runtimeinfo", NULL, GET, web_runtimeinfo },
 	{ "/api/v1/status/config", NULL, GET, web_config },

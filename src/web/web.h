@@ -21,6 +21,8 @@ struct web_target {
 	int64_t interval_ms, timeout_ms;
 };
 
+struct rules;
+
 struct web_flag {
 	const char *name, *value;
 };
@@ -33,6 +35,8 @@ struct web_source {
 	size_t target_count;
 	const struct labels **dropped; /* targets that relabelling dropped, as discovered */
 	size_t dropped_count;
+	const struct rules *rules[2]; /* of files; of findings */
+	size_t rules_count;
 	const struct report *report; /* the newest, or NULL before the first */
 	int64_t report_ms;
 	const struct label *external_labels;
@@ -100,6 +104,7 @@ web_handler web_query, web_query_range, web_format_query, web_parse_query, web_q
 web_handler web_series, web_labels, web_label_values;                                           /* series.c */
 web_handler web_targets, web_targets_metadata, web_metadata;                                    /* targets.c */
 web_handler web_buildinfo, web_runtimeinfo, web_config, web_flags, web_tsdb, web_walreplay;     /* status.c */
+web_handler web_rules, web_alerts;                                                              /* rules.c */
 web_handler web_own_readings, web_own_findings, web_own_coverage, web_own_annotations;          /* own.c */
 web_handler web_federate;                                                                       /* federate.c */
 

@@ -1,0 +1,71 @@
+/* The store on disk: committed once a second, cut to its retention once a minute. */
+#include "serve/daemon.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+enum { COMMIT_MS = 1000, RETAIN_MS = 60000 };
+
+static void tell_change(struct daemon *d, bool ok, const struct error *e)
+{
+	if (ok == !d->degraded)
+		return;
+	d->degraded = !ok;
+	if (ok) {
+		log_note("the store is written again");
+	} else {
+		error_print(e, stderr);
+		log_warning("the store is not written: samples are kept in memory meanwhile");
+	}
+}
+
+static void on_commit(struct gate_task *task)
+{
+	struct daemon *d = (struct daemon *)((char *)task - offsetof(struct daemon, commit));
+	struct error e = { 0 };
+
+	d->committing = false;
+	bool ok = store_commit(d->store, &e);
+
+	tell_change(d, ok, &e);
+	receiving_committed(d, ok);
+	if (daemon_now(d) - d->retained_ms < RETAIN_MS)
+		return;
+	d->retained_ms = daemon_now(d);
+	if (!store_retain(d->store, clock_now_ms(), &e))
+		log_warning("old samples were not dropped: %s", e.message);
+}
+
+static void commit_ask(struct daemon *d)
+{
+	if (d->committing)
+		return;
+	d->committed_ms = daemon_now(d);
+	d->committing = true;
+	d->commit.run = on_commit;
+	gate_write(&d->gate, &d->commit, daemon_now(d));
+}
+
+void keeping_look(struct daemon *d)
+{
+	if (d->options->store_path && daemon_now(d) - d->committed_ms >= COMMIT_MS)
+		commit_ask(d);
+}
+
+void keeping_commit_soon(uv_timer_t *timer)
+{
+	commit_ask(timer->data);
+}
+
+bool keeping_open(struct daemon *d, struct error *e)
+{
+	const char *path = d->options->store_path;
+
+	d->store = path ? store_open(path, &d->options->store, e) : store_new();
+	if (!d->store)
+		return false;
+	d->backend = backend_embedded_new(d->store);
+	d->receiver = remote_receiver_new(store_sink(d->store));
+	fleet_init(&d->fleet, store_sink(d->store));
+	return true;
+}
