@@ -187,17 +187,8 @@ static void put_sample(struct buf *out, const struct remote_sample *s)
 	put_varint(out, (uint64_t)s->t_ms);
 }
 
-void remote_write_series(struct buf *out, const struct labels *labels, const struct remote_sample *samples, size_t count)
+void remote_write_labels(struct buf *out, const struct labels *labels)
 {
-	size_t size = 0;
-	for (uint32_t i = 0; i < labels->count; i++) {
-		size_t pair = text_size(labels->items[i].name) + text_size(labels->items[i].value);
-		size += 1 + varint_size(pair) + pair;
-	}
-	for (size_t i = 0; i < count; i++)
-		size += 1 + varint_size(sample_size(&samples[i])) + sample_size(&samples[i]);
-	buf_add_c(out, REQUEST_SERIES << 3 | WIRE_BYTES);
-	put_varint(out, size);
 	for (uint32_t i = 0; i < labels->count; i++) {
 		const struct label *l = &labels->items[i];
 		buf_add_c(out, SERIES_LABEL << 3 | WIRE_BYTES);
@@ -205,8 +196,27 @@ void remote_write_series(struct buf *out, const struct labels *labels, const str
 		put_text(out, LABEL_TEXT_NAME, l->name);
 		put_text(out, LABEL_TEXT_VALUE, l->value);
 	}
+}
+
+void remote_write_encoded(struct buf *out, struct str labels, const struct remote_sample *samples, size_t count)
+{
+	size_t size = labels.len;
+	for (size_t i = 0; i < count; i++)
+		size += 1 + varint_size(sample_size(&samples[i])) + sample_size(&samples[i]);
+	buf_add_c(out, REQUEST_SERIES << 3 | WIRE_BYTES);
+	put_varint(out, size);
+	buf_add(out, labels);
 	for (size_t i = 0; i < count; i++)
 		put_sample(out, &samples[i]);
+}
+
+void remote_write_series(struct buf *out, const struct labels *labels, const struct remote_sample *samples, size_t count)
+{
+	struct buf encoded;
+	buf_init(&encoded, SIZE_MAX);
+	remote_write_labels(&encoded, labels);
+	remote_write_encoded(out, buf_str(&encoded), samples, count);
+	buf_fini(&encoded);
 }
 
 struct remote_receiver {

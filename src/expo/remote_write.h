@@ -38,6 +38,10 @@ bool remote_write_read(
 /* Appends one series to a WriteRequest being built in `out`. */
 void remote_write_series(struct buf *out, const struct labels *labels, const struct remote_sample *samples, size_t count);
 
+/* The same in two steps, for who writes samples of one series often: its labels once, then series of them. */
+void remote_write_labels(struct buf *out, const struct labels *labels);
+void remote_write_encoded(struct buf *out, struct str labels, const struct remote_sample *samples, size_t count);
+
 /* What a request did. */
 struct remote_tally {
 	size_t samples;      /* stored */

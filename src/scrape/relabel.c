@@ -3,7 +3,10 @@
 #include "base/md5.h"
 
 #include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <wctype.h>
 
 void label_set_init(struct label_set *s, struct arena *scratch)
 {
@@ -128,17 +131,44 @@ static void hashmod(const struct relabel_rule *rule, struct label_set *s, struct
 	label_set_set(s, rule->target, arena_printf(s->scratch, "%" PRIu64, number % rule->modulus));
 }
 
-/* ASCII only: host, model and label names. Other letters stay as they are. */
+static locale_t letters; /* all of Unicode's, whatever the process's locale */
+
+static void letters_open(void)
+{
+	letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+}
+
+static uint32_t change_rune(uint32_t rune, bool upper)
+{
+	if (rune < 0x80 || !letters) {
+		bool other = upper ? rune >= 'a' && rune <= 'z' : rune >= 'A' && rune <= 'Z';
+		return other ? rune ^ 0x20 : rune;
+	}
+	return (uint32_t)(upper ? towupper_l((wint_t)rune, letters) : towlower_l((wint_t)rune, letters));
+}
+
+static size_t put_rune(char *out, uint32_t rune)
+{
+	size_t more = rune < 0x80 ? 0 : rune < 0x800 ? 1 : rune < 0x10000 ? 2 : 3;
+	static const unsigned char heads[] = { 0, 0xc0, 0xe0, 0xf0 };
+	out[0] = (char)(heads[more] | rune >> (6 * more));
+	for (size_t i = 1; i <= more; i++)
+		out[i] = (char)(0x80 | (rune >> (6 * (more - i)) & 0x3f));
+	return more + 1;
+}
+
+/* As Go's ToLower and ToUpper: letter by letter. */
 static struct str change_case(struct arena *arena, struct str text, bool upper)
 {
-	char *out = arena_alloc(arena, text.len + 1);
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-		bool other = upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z';
-		out[i] = other ? (char)(c ^ 0x20) : c;
-	}
-	out[text.len] = '\0';
-	return str_of(out, text.len);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	char *out = arena_alloc(arena, text.len * 4 + 1);
+	size_t done = 0, length;
+	uint32_t rune;
+	pthread_once(&once, letters_open);
+	for (; (length = str_rune(text, &rune)); text = str_skip(text, length))
+		done += put_rune(out + done, rune == STR_RUNE_INVALID ? 0xfffd : change_rune(rune, upper));
+	out[done] = '\0';
+	return str_of(out, done);
 }
 
 /* New names come after the walk over the old ones, as in Prometheus. */

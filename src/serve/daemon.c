@@ -175,10 +175,12 @@ static void daemon_init(struct daemon *d, const struct serve_options *options, c
 static void daemon_fini(struct daemon *d)
 {
 	judgement_free(d->judgement);
+	sending_close(d);
 	generation_free(d->generation);
 	if (d->store) {
 		remote_receiver_free(d->receiver);
 		fleet_fini(&d->fleet);
+		tee_free(d->tee);
 		backend_free(d->backend);
 		store_free(d->store);
 	}

@@ -10,6 +10,7 @@
 #include "serve/gate.h"
 #include "serve/generation.h"
 #include "serve/self.h"
+#include "serve/sender.h"
 #include "serve/serve.h"
 #include "web/web.h"
 
@@ -77,6 +78,8 @@ struct daemon {
 	size_t call_count;
 	struct notifier *notifier; /* of alerts */
 	struct remote_receiver *receiver;
+	struct tee *tee; /* in front of the store: whoever writes, writes here */
+	VEC(struct sender *) senders;
 	VEC(struct receipt *) receipts; /* remote writes that are not answered yet */
 	uv_timer_t commit_soon;
 	VEC(struct exchange *) listeners; /* of events */
@@ -113,6 +116,13 @@ void keeping_commit_soon(uv_timer_t *timer);
 void receiving_start(struct daemon *d, struct exchange *x, const struct message *m);
 bool receiving_gone(struct daemon *d, struct exchange *x);
 void receiving_committed(struct daemon *d, bool ok);
+
+/* sending.c */
+/* The senders of the generation in use. A write. */
+void sending_sync(struct daemon *d);
+void sending_commit(struct daemon *d);
+void sending_close(struct daemon *d);
+void sending_print(const struct daemon *d, struct buf *out);
 
 /* judge.c */
 void judge_start(struct daemon *d);

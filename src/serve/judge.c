@@ -87,7 +87,7 @@ static void tell(struct daemon *d, const struct report *r)
 static void alert(struct daemon *d, const struct report *report, const char *why, int64_t t_ms)
 {
 	if (d->options->finding_alerts)
-		finding_rules_evaluate(d->generation->findings, report, why, store_sink(d->store), notifier_receiver(d->notifier), t_ms);
+		finding_rules_evaluate(d->generation->findings, report, why, tee_sink(d->tee), notifier_receiver(d->notifier), t_ms);
 }
 
 /* A write: nobody looks at the one before any more. */

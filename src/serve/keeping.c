@@ -25,6 +25,7 @@ static void on_commit(struct gate_task *task)
 	struct error e = { 0 };
 
 	d->committing = false;
+	sending_commit(d); /* first, so that nothing in the store is missing there */
 	bool ok = store_commit(d->store, &e);
 
 	tell_change(d, ok, &e);
@@ -65,7 +66,8 @@ bool keeping_open(struct daemon *d, struct error *e)
 	if (!d->store)
 		return false;
 	d->backend = backend_embedded_new(d->store);
-	d->receiver = remote_receiver_new(store_sink(d->store));
-	fleet_init(&d->fleet, store_sink(d->store));
+	d->tee = tee_new(store_sink(d->store));
+	d->receiver = remote_receiver_new(tee_sink(d->tee));
+	fleet_init(&d->fleet, tee_sink(d->tee));
 	return true;
 }

@@ -297,7 +297,7 @@ static int oldest_fd(struct queue *q)
 static bool take(struct queue *q, struct arena *arena, struct queue_batch *batch)
 {
 	for (;;) {
-		const struct file *f = &q->files.items[0];
+		struct file *f = &q->files.items[0];
 		struct head h;
 		if (q->sent >= f->bytes) {
 			if (q->files.count == 1)
@@ -313,6 +313,8 @@ static bool take(struct queue *q, struct arena *arena, struct queue_batch *batch
 				return true;
 			log_error("a batch of the remote-write queue in %s is damaged: %u samples are lost", q->folder, h.samples);
 			q->sent = batch->end;
+			f->batches--;
+			q->stats.batches--;
 		} else {
 			log_error("a file of the remote-write queue in %s is damaged: the rest of it is lost", q->folder);
 			q->sent = f->bytes;

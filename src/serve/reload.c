@@ -41,6 +41,7 @@ bool generation_load(struct daemon *d, struct error *e)
 	d->generation = g;
 	d->config_ok = true;
 	generation_start(g, on_changed, d);
+	sending_sync(d);
 	scraper_sync(d);
 	notifier_set_options(d->notifier, &g->rules_options);
 	alerting_sync(d, true);

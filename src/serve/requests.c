@@ -123,7 +123,7 @@ struct annotating {
 static void on_annotate(struct gate_task *task)
 {
 	struct annotating *a = (struct annotating *)((char *)task - offsetof(struct annotating, write));
-	struct sink *sink = store_sink(a->daemon->store);
+	struct sink *sink = tee_sink(a->daemon->tee);
 	struct series *series = sink->ops->series(sink, a->annotation.labels, METRIC_GAUGE);
 
 	sink->ops->append(sink, series, a->annotation.t_ms, a->annotation.value);

@@ -172,6 +172,7 @@ void self_print(struct daemon *d, struct buf *out)
 	plain(out, "goodput_remote_write_received_samples_total", "counter", "Samples that others wrote here.", (double)s->received);
 	plain(out, "goodput_remote_write_refused_samples_total", "counter", "Of those sent, refused as older than their series.",
 		(double)s->received_refused);
+	sending_print(d, out);
 	print_store(d, out);
 	print_rules(d, out);
 	print_receivers(d, out);

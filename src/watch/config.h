@@ -16,9 +16,9 @@ struct remote_write_config {
 	const struct label *headers; /* sent as they are */
 	size_t header_count;
 	struct relabel relabel; /* write_relabel_configs */
-	/* queue_config */
+	/* queue_config; the rest of it is about queues in memory, which ours is not */
 	uint64_t max_samples_per_send;
-	int64_t batch_deadline_ms, min_backoff_ms, max_backoff_ms, sample_age_limit_ms; /* age 0: none */
+	int64_t min_backoff_ms, max_backoff_ms, sample_age_limit_ms; /* age 0: none */
 };
 
 struct config {

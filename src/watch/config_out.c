@@ -79,7 +79,6 @@ static bool read_queue(struct remote_write_config *w, const struct yaml *map, st
 	if (map->kind != YAML_MAP)
 		return yaml_error(map, e, "queue_config: expected a map");
 	if (!yaml_only(map, keys, e) || !yaml_get_double(map, "max_samples_per_send", &samples, e) ||
-		!job_read_duration(map, "batch_send_deadline", &w->batch_deadline_ms, e) ||
 		!job_read_duration(map, "min_backoff", &w->min_backoff_ms, e) ||
 		!job_read_duration(map, "max_backoff", &w->max_backoff_ms, e) ||
 		!job_read_duration(map, "sample_age_limit", &w->sample_age_limit_ms, e))
@@ -117,7 +116,7 @@ static bool read_remote_write(struct config_reader *r, const struct yaml *map, s
 	struct config *c = r->config;
 	struct remote_write_config *w = ARENA_NEW(&c->arena, struct remote_write_config);
 	*w = (struct remote_write_config){
-		.timeout_ms = 30000, .max_samples_per_send = 2000, .batch_deadline_ms = 5000, .min_backoff_ms = 30, .max_backoff_ms = 5000
+		.timeout_ms = 30000, .max_samples_per_send = 2000, .min_backoff_ms = 30, .max_backoff_ms = 5000
 	};
 	if (map->kind != YAML_MAP)
 		return yaml_error(map, e, "remote_write: expected a map with url");

@@ -1,0 +1,129 @@
+/* Series stay those of the inner sink, so that rows pass through as they are; what a series is called is looked up only when there is
+ * somebody to send it to. */
+#include "base/map.h"
+#include "serve/sender_internal.h"
+
+/* A series, and as what each sender sends it. */
+struct tee_series {
+	const struct labels *labels;
+	uint64_t generation; /* of `sent_as` */
+	struct str *sent_as; /* one for each sender; ptr NULL: not sent */
+};
+
+struct tee {
+	struct sink sink;
+	struct sink *inner;
+	struct map by_inner; /* pointer to the series → struct tee_series */
+	struct sender *const *senders;
+	size_t sender_count;
+	uint64_t generation;
+};
+
+static struct str key_of(struct series *const *series)
+{
+	return str_of((const char *)series, sizeof *series);
+}
+
+static struct series *tee_series(struct sink *sink, const struct labels *labels, enum metric_type type)
+{
+	struct tee *t = (struct tee *)sink;
+	struct series *series = t->inner->ops->series(t->inner, labels, type);
+	struct map_entry *entry = map_put(&t->by_inner, key_of(&series), NULL);
+	if (!entry->value) {
+		struct tee_series *s = NEW(struct tee_series);
+		s->labels = labels_ref(labels);
+		entry->value = s;
+	}
+	return series;
+}
+
+static void series_forget(struct tee_series *s, size_t count)
+{
+	for (size_t i = 0; s->sent_as && i < count; i++)
+		mem_free((char *)s->sent_as[i].ptr);
+	mem_free(s->sent_as);
+	s->sent_as = NULL;
+}
+
+static void series_encode(struct tee *t, struct tee_series *s)
+{
+	struct buf out;
+	buf_init(&out, SIZE_MAX);
+	s->sent_as = mem_zalloc(t->sender_count, sizeof *s->sent_as);
+	for (size_t i = 0; i < t->sender_count; i++) {
+		buf_reset(&out);
+		if (sender_labels(t->senders[i], s->labels, &out))
+			s->sent_as[i] = str_of(mem_copy(out.ptr, out.len), out.len);
+	}
+	s->generation = t->generation;
+	buf_fini(&out);
+}
+
+static void give(struct tee *t, struct series *series, int64_t t_ms, double value)
+{
+	struct tee_series *s = map_get(&t->by_inner, key_of(&series));
+	if (!s)
+		return;
+	if (s->generation != t->generation || !s->sent_as)
+		series_encode(t, s);
+	for (size_t i = 0; i < t->sender_count; i++)
+		if (s->sent_as[i].ptr)
+			sender_add(t->senders[i], s->sent_as[i], t_ms, value);
+}
+
+static enum append_status tee_append(struct sink *sink, struct series *series, int64_t t_ms, double value)
+{
+	struct tee *t = (struct tee *)sink;
+	enum append_status status = t->inner->ops->append(t->inner, series, t_ms, value);
+	if (status == APPEND_OK && t->sender_count)
+		give(t, series, t_ms, value);
+	return status;
+}
+
+/* Which samples of a row were refused is not known; the other side refuses them too. */
+static size_t tee_append_row(struct sink *sink, struct series *const *series, const double *values, size_t count, int64_t t_ms)
+{
+	struct tee *t = (struct tee *)sink;
+	size_t refused = t->inner->ops->append_row(t->inner, series, values, count, t_ms);
+	for (size_t i = 0; t->sender_count && i < count && refused < count; i++)
+		give(t, series[i], t_ms, values[i]);
+	return refused;
+}
+
+struct tee *tee_new(struct sink *inner)
+{
+	static const struct sink_ops ops = { tee_series, tee_append, tee_append_row };
+	struct tee *t = NEW(struct tee);
+	t->sink.ops = &ops;
+	t->inner = inner;
+	map_init(&t->by_inner);
+	return t;
+}
+
+void tee_free(struct tee *t)
+{
+	if (!t)
+		return;
+	MAP_EACH (&t->by_inner, entry) {
+		struct tee_series *s = entry->value;
+		series_forget(s, t->sender_count);
+		labels_unref(s->labels);
+		mem_free(s);
+	}
+	map_fini(&t->by_inner);
+	mem_free(t);
+}
+
+struct sink *tee_sink(struct tee *t)
+{
+	return &t->sink;
+}
+
+void tee_set_senders(struct tee *t, struct sender *const *senders, size_t count)
+{
+	MAP_EACH (&t->by_inner, entry)
+		series_forget(entry->value, t->sender_count);
+	t->senders = senders;
+	t->sender_count = count;
+	t->generation++;
+}
