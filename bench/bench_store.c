@@ -19,8 +19,8 @@ struct fleet {
 
 enum { OWN = 5, LINE = 4096 };
 
-static const char *const own_names[OWN] = { "up", "scrape_duration_seconds", "scrape_samples_scraped", "scrape_samples_post_metric_relabeling",
-	"scrape_series_added" };
+static const char *const own_names[OWN] = { "up", "scrape_duration_seconds", "scrape_samples_scraped",
+	"scrape_samples_post_metric_relabeling", "scrape_series_added" };
 
 static void die(const char *what)
 {
@@ -78,13 +78,17 @@ static int64_t fleet_append(const struct fleet *f, struct store *s, size_t *samp
 	struct error e = { 0 };
 
 	while (fread(&replica, sizeof replica, 1, stdin) == 1) {
-		if (fread(&t_ms, sizeof t_ms, 1, stdin) != 1 || fread(values, sizeof *values, (size_t)f->series, stdin) != (size_t)f->series)
+		if (fread(&t_ms, sizeof t_ms, 1, stdin) != 1 ||
+			fread(values, sizeof *values, (size_t)f->series, stdin) != (size_t)f->series)
 			die("a row breaks off");
 		int64_t begin = clock_cpu_ns();
 		if (sink->ops->append_row(sink, f->rows + replica * f->series, values, (size_t)f->series, t_ms))
 			die("refused");
 		for (int i = 0; i < OWN; i++)
-			sink->ops->append(sink, f->own[replica * OWN + i], t_ms, i == 0 ? 1 : i == 1 ? (double)(t_ms % 977) / 1e4 : f->series);
+			sink->ops->append(sink, f->own[replica * OWN + i], t_ms,
+				i == 0   ? 1
+				: i == 1 ? (double)(t_ms % 977) / 1e4
+					 : f->series);
 		*samples += (size_t)f->series + OWN;
 		if (t_ms / 1000 > committed) {
 			int64_t before = clock_monotonic_ns();
@@ -120,8 +124,11 @@ static const struct {
 	int range_s, step_s;
 } queries[] = {
 	{ "p99_by_le_6h", "histogram_quantile(0.99, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])) by (le))", 21600, 60 },
-	{ "p99_by_le_instance_6h", "histogram_quantile(0.99, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])) by (le, instance))", 21600, 60 },
-	{ "success_ratio_6h", "sum(rate(vllm:request_success_total{finished_reason=\"stop\"}[5m]))/sum(rate(vllm:request_success_total[5m]))", 21600, 60 },
+	{ "p99_by_le_instance_6h", "histogram_quantile(0.99, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])) by (le, instance))",
+		21600, 60 },
+	{ "success_ratio_6h",
+		"sum(rate(vllm:request_success_total{finished_reason=\"stop\"}[5m]))/sum(rate(vllm:request_success_total[5m]))", 21600,
+		60 },
 	{ "p99_by_le_now", "histogram_quantile(0.99, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])) by (le))", 0, 0 },
 };
 
@@ -144,25 +151,28 @@ static void run_queries(struct store *s)
 			struct str query = str_from(queries[q].query);
 			int64_t from = newest - queries[q].range_s * INT64_C(1000);
 			arena_reset(&arena);
-			bool ok = queries[q].range_s ?
-					  backend->ops->query_range(backend, &arena, query, from, newest, queries[q].step_s * INT64_C(1000), &value, &e) :
-					  backend->ops->query(backend, &arena, query, newest, &value, &e);
+			bool ok = queries[q].range_s ? backend->ops->query_range(backend, &arena, query, from, newest,
+							       queries[q].step_s * INT64_C(1000), &value, &e)
+						     : backend->ops->query(backend, &arena, query, newest, &value, &e);
 			if (!ok) {
 				error_print(&e, stderr);
 				die("no answer");
 			}
 			best = fmin(best, (double)(clock_cpu_ns() - begin) / 1e6);
 			for (size_t i = 0; i < value.count; i++)
-				most = fmax(most, value.type == PROMQL_VECTOR ? value.elements[i].value : value.series[i].v[value.series[i].count - 1]);
+				most = fmax(most, value.type == PROMQL_VECTOR ? value.elements[i].value
+									      : value.series[i].v[value.series[i].count - 1]);
 			/* What of it was reading. */
-			matcher_init(&m, LABEL_NAME, MATCH_EQ, q == 2 ? STR("vllm:request_success_total") : STR("vllm:time_to_first_token_seconds_bucket"), &e);
+			matcher_init(&m, LABEL_NAME, MATCH_EQ,
+				q == 2 ? STR("vllm:request_success_total") : STR("vllm:time_to_first_token_seconds_bucket"), &e);
 			arena_reset(&arena);
 			begin = clock_cpu_ns();
 			store_select(s, &arena, &m, 1, queries[q].range_s ? from - 300000 : newest - 300000, newest, &count);
 			best_select = fmin(best_select, (double)(clock_cpu_ns() - begin) / 1e6);
 			matcher_fini(&m);
 		}
-		printf("%s_cpu_ms\t%.2f\n%s_select_cpu_ms\t%.2f\n%s_value\t%.17g\n", queries[q].name, best, queries[q].name, best_select, queries[q].name, most);
+		printf("%s_cpu_ms\t%.2f\n%s_select_cpu_ms\t%.2f\n%s_value\t%.17g\n", queries[q].name, best, queries[q].name, best_select,
+			queries[q].name, most);
 	}
 	arena_fini(&arena);
 	backend_free(backend);
@@ -201,7 +211,8 @@ int main(int argc, char **argv)
 		error_print(&e, stderr);
 		return 1;
 	}
-	printf("open_ms\t%.1f\nopen_cpu_ms\t%.1f\n", (double)(clock_monotonic_ns() - begin) / 1e6, (double)(clock_cpu_ns() - begin_cpu) / 1e6);
+	printf("open_ms\t%.1f\nopen_cpu_ms\t%.1f\n", (double)(clock_monotonic_ns() - begin) / 1e6,
+		(double)(clock_cpu_ns() - begin_cpu) / 1e6);
 	store_free(s);
 	run_queries(again);
 	store_free(again);

@@ -5,8 +5,8 @@
 /* A token is one byte: how many unchanged values stand before the change, and which change. Small changes are named in it, others follow
  * as a varint; so does what a longer run has more. */
 enum { GAP_MORE = 31, CHANGE_MORE = 7 };
-/* Blocks begin with what is taken off each difference. A block begins with a byte: how wide its fields are, or the parameter of a Rice code (quotient in unary, rest in k bits), which is shorter where
- * small differences are frequent. Where none falls the sign needs no bit. */
+/* Blocks begin with what is taken off each difference. A block begins with a byte: how wide its fields are, or the parameter of a Rice code
+ * (quotient in unary, rest in k bits), which is shorter where small differences are frequent. Where none falls the sign needs no bit. */
 enum { BLOCK = 32, WIDTH_MOST = 64, RICE_MOST = 24, BLOCK_HEAD_MOST = WIDTH_MOST + 1 + RICE_MOST, BLOCK_RISING = 0x80 };
 
 size_t deltas_room(size_t n)
@@ -301,7 +301,7 @@ static bool unpack_blocks(struct bytes in, bool second, int64_t *y, size_t n)
 
 /* ---- choice ---- */
 
-struct shape { /* of the differences */
+struct shape {                        /* of the differences */
 	double mean, deviation, bend; /* bend: mean size of the differences of differences */
 	size_t token_bytes, bent_token_bytes;
 	bool none;

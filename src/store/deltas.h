@@ -1,7 +1,7 @@
 /* deltas: a run of integers as packed differences. Internal to the store; pure: bytes in, bytes out.
  *
- * y[0] is kept by the caller. What is packed are the differences y[i] - y[i-1], or the differences of those (order 2), modulo 2^64, in one of
- * two forms: tokens for runs that seldom change (deflate shortens them further), blocks of bits for the others. */
+ * y[0] is kept by the caller. What is packed are the differences y[i] - y[i-1], or the differences of those (order 2), modulo 2^64, in one
+ * of two forms: tokens for runs that seldom change (deflate shortens them further), blocks of bits for the others. */
 #ifndef GOODPUT_STORE_DELTAS_H
 #define GOODPUT_STORE_DELTAS_H
 
