@@ -184,7 +184,7 @@ bool alert_is_due(const struct alert *alert, int64_t t_ms, int64_t resend_ms)
 {
 	if (alert->state == ALERT_PENDING)
 		return false;
-	return alert->resolved_ms > alert->last_sent_ms || alert->last_sent_ms + resend_ms < t_ms;
+	return !alert->last_sent_ms || alert->resolved_ms > alert->last_sent_ms || alert->last_sent_ms + resend_ms < t_ms;
 }
 
 void alert_sent(struct alert *alert, int64_t t_ms, int64_t resend_ms, int64_t interval_ms)
