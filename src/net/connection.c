@@ -354,8 +354,11 @@ void exchange_answer(struct exchange *x, int status, const char *content_type, c
 		return;
 	}
 	write_head(x, status, content_type, headers);
-	buf_printf(&x->out, "Content-Length: %zu\r\n\r\n", body.len);
-	if (!x->head_only)
+	if (status == 204) /* has no body, and so no length */
+		buf_add(&x->out, STR("\r\n"));
+	else
+		buf_printf(&x->out, "Content-Length: %zu\r\n\r\n", body.len);
+	if (!x->head_only && status != 204)
 		buf_add(&x->out, body);
 	exchange_end(x);
 }

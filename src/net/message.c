@@ -24,6 +24,7 @@ struct message_parser {
 	struct message message;
 	size_t wire; /* bytes of this request so far, chunk framing included */
 	size_t trailer_bytes;
+	bool line_begun, line_ended, head_seen; /* of what head_folds has looked at */
 	bool begun, in_value, head_done, whole, expects, continue_told;
 	int status;
 	const char *why;
@@ -241,6 +242,7 @@ void message_next(struct message_parser *p)
 	p->target = (struct piece){ 0 };
 	p->message = (struct message){ 0 };
 	p->wire = p->trailer_bytes = 0;
+	p->line_begun = p->line_ended = p->head_seen = false;
 	p->begun = p->in_value = p->head_done = p->whole = p->expects = p->continue_told = false;
 	p->status = 0;
 	p->why = NULL;
@@ -265,6 +267,21 @@ static bool too_much_wire(const struct message_parser *p)
 	return p->wire > 2 * p->limits.head + 2 * p->limits.body + 65536;
 }
 
+/* A header that goes on in the next line: llhttp joins the lines, others do not. Looks at the head only. */
+static bool head_folds(struct message_parser *p, struct str bytes)
+{
+	for (size_t i = 0; i < bytes.len && !p->head_seen; i++) {
+		char c = bytes.ptr[i];
+
+		if (p->line_ended && p->line_begun && (c == ' ' || c == '\t'))
+			return true;
+		p->head_seen = p->line_ended && p->line_begun && (c == '\r' || c == '\n');
+		p->line_begun |= c != '\r' && c != '\n';
+		p->line_ended = c == '\n';
+	}
+	return false;
+}
+
 enum message_status message_feed(struct message_parser *p, struct str bytes, size_t *consumed)
 {
 	llhttp_errno_t code;
@@ -277,6 +294,8 @@ enum message_status message_feed(struct message_parser *p, struct str bytes, siz
 	if (!bytes.len)
 		return MESSAGE_PARTIAL;
 	p->begun = true;
+	if (head_folds(p, bytes))
+		return refuse(p, 400, "a header that goes on in the next line"), MESSAGE_REFUSED;
 	code = llhttp_execute(&p->parser, bytes.ptr, bytes.len);
 	*consumed = code == HPE_OK ? bytes.len : (size_t)(llhttp_get_error_pos(&p->parser) - bytes.ptr);
 	p->wire += *consumed;

@@ -1,6 +1,8 @@
 /* Functions of a range vector: a window is moved over each series, once for all steps. */
 #include "promql/window.h"
 
+enum { LOOKED_MOST = 1 << 20 }; /* samples between two looks at the clock */
+
 struct walker { /* the window's place in a series; both ends only move forward */
 	const struct series_view *s;
 	size_t first, next, first_stride, next_stride;
@@ -63,7 +65,7 @@ static bool series_evaluate(struct window_call *call, size_t series, double *val
 	struct walker walker = { .s = s };
 	struct window w = { .range_ms = call->source.range_ms, .scratch = call->scratch };
 	w.may_fall = (f == window_rate || f == window_increase) && ever_falls(s);
-	size_t largest = 0;
+	size_t largest = 0, looked = 0;
 	for (size_t i = 0; i < call->grid->steps; i++) {
 		w.end_ms = range_end(&call->source, call->grid, i);
 		w.start_ms = w.end_ms - w.range_ms;
@@ -74,6 +76,12 @@ static bool series_evaluate(struct window_call *call, size_t series, double *val
 		w.count = walker.next - walker.first;
 		if (!w.count)
 			continue;
+		looked += w.count;
+		if (looked > LOOKED_MOST) { /* one series can be all of a long query */
+			looked = 0;
+			if (!evaluation_in_time(call->ev))
+				return false;
+		}
 		for (size_t a = 0; a < call->arg_count; a++)
 			w.args[a] = scalar_at(&call->args[a], i);
 		if (f(&w, &values[i]))
