@@ -186,8 +186,18 @@ int main(int argc, char **argv)
 	const struct store_options options = { 0 }, reading = { .read_only = true };
 	size_t samples = 0;
 
+	if (argc == 3 && strcmp(argv[1], "--read") == 0) {
+		struct store *there = store_open(argv[2], &reading, &e);
+		if (!there) {
+			error_print(&e, stderr);
+			return 1;
+		}
+		run_queries(there);
+		store_free(there);
+		return 0;
+	}
 	if (argc != 2)
-		die("usage: bench_store FILE <rows");
+		die("usage: bench_store FILE <rows, or bench_store --read FILE");
 	struct store *s = store_open(argv[1], &options, &e);
 	if (!s) {
 		error_print(&e, stderr);

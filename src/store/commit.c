@@ -308,6 +308,8 @@ static void degrade(struct store *s, struct sealing *due, const struct error *e)
 	VEC_EACH (due, set) {
 		(*set)->marked = false;
 		(*set)->pending.count = 0;
+		for (uint32_t i = 0; i < (*set)->count; i++)
+			(*set)->members[i]->flags &= (uint8_t)~SERIES_TAKEN;
 	}
 	arena_reset(&disk->arena);
 	buf_reset(&disk->records);

@@ -219,7 +219,7 @@ static bool database_settings(struct database *d, const struct database_options 
 	       database_pragma(d, o->full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, e) &&
 	       database_pragma(d, "PRAGMA wal_autocheckpoint = 256", NULL, e) &&
 	       database_pragma(d, "PRAGMA journal_size_limit = 8388608", NULL, e) &&
-	       database_pragma(d, "PRAGMA cache_size = -4096", NULL, e);
+	       database_pragma(d, "PRAGMA cache_size = -2048", NULL, e);
 }
 
 static bool writer_open(struct database *d, const struct database_options *o, struct error *e)
@@ -243,6 +243,12 @@ static bool writer_open(struct database *d, const struct database_options *o, st
 	if (!empty)
 		return true;
 	return database_pragma(d, "BEGIN IMMEDIATE", NULL, e) && schema_make(d, e) && database_pragma(d, "COMMIT", NULL, e);
+}
+
+/* What is read of the file is mapped, not copied: its pages are the kernel's to keep or not. */
+static bool reader_settings(struct database *d, struct error *e)
+{
+	return database_pragma(d, "PRAGMA cache_size = -2048", NULL, e) && database_pragma(d, "PRAGMA mmap_size = 1073741824", NULL, e);
 }
 
 /* Reading needs the shared memory of the WAL beside the file. Where that cannot be made the file itself is read, if nothing is in the WAL.
@@ -287,7 +293,7 @@ bool database_open(struct database *d, const char *path, const struct database_o
 		return false;
 	}
 	/* One state of the file for as long as it is open. */
-	return !o->read_only || database_pragma(d, "BEGIN", NULL, e);
+	return !o->read_only || (reader_settings(d, e) && database_pragma(d, "BEGIN", NULL, e));
 }
 
 bool database_open_reader(struct database *d, const char *path, struct error *e)
@@ -296,7 +302,7 @@ bool database_open_reader(struct database *d, const char *path, struct error *e)
 	if (sqlite3_open_v2(path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		return database_failed(d, "open the store", e);
 	sqlite3_busy_timeout(d->handle, BUSY_MS);
-	return database_pragma(d, "PRAGMA cache_size = -4096", NULL, e);
+	return reader_settings(d, e);
 }
 
 void database_close(struct database *d)

@@ -220,7 +220,8 @@ static void block_take(struct block *b, const int64_t *y, size_t from, size_t n,
 		all |= b->u[i];
 		sum += (double)b->u[i];
 	}
-	int width = width_of(all), best = width_of((uint64_t)(sum / (double)b->count));
+	double mean = sum / (double)b->count;
+	int width = width_of(all), best = mean < 1e18 ? width_of((uint64_t)mean) : WIDTH_MOST;
 	b->head = (uint8_t)(width | (signs ? 0 : BLOCK_RISING));
 	b->bits = 8 + (size_t)width * b->count;
 	for (int k = best > 1 ? best - 2 : 0; k <= best && k <= RICE_MOST; k++) {
@@ -263,19 +264,35 @@ static uint8_t *pack_blocks(const int64_t *y, size_t n, bool second, int64_t bas
 	return w.at;
 }
 
-static bool unpack_block(struct bit_reader *r, uint64_t *u, size_t count, int kind)
+/* The state is in registers here, and refilled once a value where the value is short. */
+static bool unpack_block(struct bit_reader *reader, uint64_t *u, size_t count, int kind)
 {
+	struct bit_reader r = *reader;
+
 	if (kind > BLOCK_HEAD_MOST)
 		return false;
-	if (kind <= WIDTH_MOST)
+	if (kind <= WIDTH_MOST) {
 		for (size_t i = 0; i < count; i++)
-			u[i] = get_wide(r, kind);
-	else
+			u[i] = get_wide(&r, kind);
+	} else {
+		int k = kind - WIDTH_MOST - 1;
 		for (size_t i = 0; i < count; i++) {
-			uint64_t quotient = get_unary(r);
-			u[i] = quotient << (kind - WIDTH_MOST - 1) | get_bits(r, kind - WIDTH_MOST - 1);
+			if (r.bits < 56)
+				refill(&r);
+			int zeros = r.held ? __builtin_ctzll(r.held) : 64;
+			if (__builtin_expect(zeros + 1 + k <= r.bits, 1)) {
+				uint64_t rest = r.held >> zeros >> 1;
+				u[i] = (uint64_t)zeros << k | (rest & ((UINT64_C(1) << k) - 1));
+				r.held = rest >> k;
+				r.bits -= zeros + 1 + k;
+				continue;
+			}
+			uint64_t quotient = get_unary(&r);
+			u[i] = quotient << k | get_bits(&r, k);
 		}
-	return !r->bad;
+	}
+	*reader = r;
+	return !r.bad;
 }
 
 static bool unpack_blocks(struct bytes in, bool second, int64_t *y, size_t n)

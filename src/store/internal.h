@@ -18,7 +18,11 @@
 struct group;
 struct disk;
 
-enum { SERIES_WRITTEN = 1, SERIES_DETACHED = 2 /* of a group's rows no more, until the group is sealed */ };
+enum {
+	SERIES_WRITTEN = 1,
+	SERIES_DETACHED = 2, /* of a group's rows no more, until the group is sealed */
+	SERIES_TAKEN = 4     /* its loose samples are in a chunk of the open transaction */
+};
 #define NO_PLACE UINT32_MAX
 
 /* One cache line: what an append reads and writes. Loose times and values stand in one block, times first, so that a window of them is

@@ -64,6 +64,7 @@ struct touch { /* one set with columns that are asked for */
 struct reading {
 	const struct store *store;
 	struct arena *arena, scratch;
+	struct arena chunk; /* what is needed while a chunk is read */
 	struct gather *gathers;
 	size_t gather_count;
 	struct touch **by_set;
@@ -160,23 +161,21 @@ static bool section_read(struct reading *r, struct touch *touch, const struct ch
 	struct set *set = touch->set;
 	uint32_t start = set->starts[number], count = set->starts[number + 1] - start;
 	struct disk *disk = r->store->disk;
-	struct arena scratch;
 	struct section section;
 	struct str summary, data;
 	bool ok;
 
 	if (!section_fetch(disk, chunk->id, number, &summary, &data, e))
 		return false;
-	arena_init(&scratch);
-	double **out = ARENA_ARRAY(&scratch, double *, count + 1);
-	ok = section_open(&section, summary, lists, list_count, &scratch) && section.count == count;
+	double **out = ARENA_ARRAY(&r->chunk, double *, count + 1);
+	ok = section_open(&section, summary, lists, list_count, &r->chunk) && section.count == count;
 	for (uint32_t i = 0; ok && i < count; i++) {
 		uint32_t list = section_list(&section, i);
 		struct gather *g = touch->wanted[start + i];
 		if (g && list != SECTION_ABSENT && lists[list].count <= g->cap - g->count && window_of(r, &lists[list]).count)
 			out[i] = g->v + g->count;
 	}
-	ok = ok && section_values(&section, data, lists, out, &scratch);
+	ok = ok && section_values(&section, data, lists, out, &r->chunk);
 	for (uint32_t i = 0; ok && i < count; i++) {
 		if (!out[i])
 			continue;
@@ -188,7 +187,6 @@ static bool section_read(struct reading *r, struct touch *touch, const struct ch
 		gather_times(r, g, before, lists[list].t + span.from, span.count, list == 0);
 		g->count += span.count;
 	}
-	arena_fini(&scratch);
 	return ok || database_damaged(disk->path, "a section cannot be read", e);
 }
 
@@ -202,12 +200,10 @@ static bool section_is_wanted(const struct touch *touch, uint32_t number)
 
 static bool chunk_read(struct reading *r, struct touch *touch, const struct chunk *chunk, struct error *e)
 {
-	struct arena scratch;
 	size_t list_count, before = touch->rows;
 	bool ok;
 
-	arena_init(&scratch);
-	struct times_list *lists = times_fetch(r->store->disk, chunk->id, &scratch, &list_count, e);
+	struct times_list *lists = times_fetch(r->store->disk, chunk->id, &r->chunk, &list_count, e);
 	ok = lists && list_count;
 	if (ok) {
 		struct span span = window_of(r, &lists[0]);
@@ -220,7 +216,7 @@ static bool chunk_read(struct reading *r, struct touch *touch, const struct chun
 	for (uint32_t k = 0; ok && k < touch->set->section_count; k++)
 		if (section_is_wanted(touch, k))
 			ok = section_read(r, touch, chunk, k, lists, list_count, before, e);
-	arena_fini(&scratch);
+	arena_reset(&r->chunk);
 	return ok;
 }
 
@@ -338,6 +334,7 @@ struct series_view *disk_select(
 	struct series_view *views = arena_alloc(arena, (id_count + 1) * sizeof *views);
 
 	arena_init(&r.scratch);
+	arena_init(&r.chunk);
 	r.gathers = ARENA_ARRAY(&r.scratch, struct gather, id_count + 1);
 	r.by_set = ARENA_ARRAY(&r.scratch, struct touch *, s->disk->sets.count + 1);
 	for (size_t i = 0; i < id_count; i++) {
@@ -357,6 +354,7 @@ struct series_view *disk_select(
 			views[(*count)++] = (struct series_view){ g->series->labels, g->t, g->v, g->count };
 	}
 	VEC_FREE(&r.touched);
+	arena_fini(&r.chunk);
 	arena_fini(&r.scratch);
 	return views;
 }

@@ -10,11 +10,6 @@ struct head_column { /* one member's samples, all of them */
 	size_t count;
 };
 
-static bool is_home(const struct disk *disk, const struct series *series, const struct set *set)
-{
-	return series->place != NO_PLACE && disk->places.items[series->place].set == set->number;
-}
-
 /* Samples of its own and rows of the group, in order of time. */
 static struct head_column column_merge(struct arena *arena, const struct series *loose, const struct group *g, uint32_t column)
 {
@@ -41,10 +36,13 @@ static struct head_column column_merge(struct arena *arena, const struct series 
 
 static struct head_column column_of(struct disk *disk, const struct set *set, uint32_t i)
 {
-	const struct series *series = set->members[i];
+	struct series *series = set->members[i];
 	const struct group *g = set->group && series->group == set->group && set->group->rows ? set->group : NULL;
-	const struct series *loose = series->count && is_home(disk, series, set) ? series : NULL;
+	/* Whichever set is sealed first takes what its members have of their own: what the log has of them up to here is then covered. */
+	const struct series *loose = series->count && !(series->flags & SERIES_TAKEN) ? series : NULL;
 
+	if (loose)
+		series->flags |= SERIES_TAKEN;
 	if (loose && !g)
 		return (struct head_column){ loose->t, series_values(loose), loose->count };
 	if (!g)
@@ -159,10 +157,10 @@ void set_sealed(struct store *s, struct set *set)
 	set->pending.count = 0;
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct series *series = set->members[i];
-		if (!series->count || !is_home(disk, series, set))
-			continue;
+		series->flags &= (uint8_t)~SERIES_TAKEN;
 		disk->loose_samples -= series->count;
-		series_drop(series, series->count);
+		if (series->count)
+			series_drop(series, series->count);
 	}
 	if (set->group)
 		group_sealed(s, set->group);

@@ -1,6 +1,6 @@
-/* fuzz_store: what a store reads back from its file. Input: 't' + the times of a chunk; 's' + the size of the summary in two bytes, the summary
- * and the data of a section over times of 0 .. 99 (list 0) and 0, 2 .. 98 (list 1); 'c' + a deflated blob; 'r' + values, eight bytes each, that
- * are packed and must come back bit for bit.
+/* fuzz_store: what a store reads back from its file. Input: 't' + the times of a chunk; 's' + the size of the summary in two bytes, the
+ * summary and the data of a section over times of 0 .. 99 (list 0) and 0, 2 .. 98 (list 1); 'c' + a deflated blob; 'r' + values, eight
+ * bytes each, that are packed and must come back bit for bit.
  *
  * Damaged bytes give an error, never a read outside; what is accepted is packed again and must read the same. */
 #include "base/mem.h"
@@ -11,10 +11,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REQUIRE(condition)            \
-	do {                          \
-		if (!(condition))     \
-			abort();      \
+#define REQUIRE(condition)                                                                                                                 \
+	do {                                                                                                                               \
+		if (!(condition))                                                                                                          \
+			abort();                                                                                                           \
 	} while (0)
 
 enum { ROWS = 100, COLUMNS = 64 };
@@ -36,7 +36,8 @@ static void fuzz_times(struct str packed, struct arena *arena)
 	buf_fini(&out);
 }
 
-static double **read_section(struct str summary, struct str data, const struct times_list *lists, size_t *count, struct section *section, struct arena *arena)
+static double **read_section(
+	struct str summary, struct str data, const struct times_list *lists, size_t *count, struct section *section, struct arena *arena)
 {
 	if (!section_open(section, summary, lists, 2, arena))
 		return NULL;
@@ -50,7 +51,8 @@ static double **read_section(struct str summary, struct str data, const struct t
 	return section_values(section, data, lists, out, arena) ? out : NULL;
 }
 
-static void pack_again(double *const *values, const struct section *section, size_t count, const struct times_list *lists, struct arena *arena)
+static void pack_again(
+	double *const *values, const struct section *section, size_t count, const struct times_list *lists, struct arena *arena)
 {
 	struct column *columns = ARENA_ARRAY(arena, struct column, count + 1);
 	struct buf summary, packed;
@@ -99,7 +101,8 @@ static void fuzz_values(struct str input, const struct times_list *lists, struct
 	size_t read;
 	for (size_t i = 0; i < count; i++) {
 		values[i] = arena_zalloc(arena, rows, sizeof(double));
-		size_t from = i * rows * sizeof(double), left = input.len - from < rows * sizeof(double) ? input.len - from : rows * sizeof(double);
+		size_t from = i * rows * sizeof(double),
+		       left = input.len - from < rows * sizeof(double) ? input.len - from : rows * sizeof(double);
 		memcpy(values[i], input.ptr + from, left);
 		columns[i] = (struct column){ values[i], 0, i % 3 != 0 };
 	}

@@ -1,7 +1,7 @@
 /* store_writer: what tests/store/kill.py kills, and what checks the file afterwards.
  *
- *   store_writer write FILE [full]  goes on where the file ends: appends step after step, commits now and then, and prints each committed step
- *   store_writer check FILE STEP    everything up to the file's end is there, bit for bit, and the end is not before STEP
+ *   store_writer write FILE [full]  goes on where the file ends: appends step after step, commits now and then, and prints each committed
+ * step store_writer check FILE STEP    everything up to the file's end is there, bit for bit, and the end is not before STEP
  *
  * Which series a step has and what they are follows from the step alone: two targets whose pages change their shape, and loose series. */
 #include "base/clock.h"
@@ -164,7 +164,8 @@ static int run_check(const char *path, int64_t acknowledged)
 	bool whole = store_verify(s, told, NULL, &verified);
 	store_free(s);
 	if (last < acknowledged)
-		fprintf(stderr, "store_writer: step %lld was acknowledged, the last one is %lld\n", (long long)acknowledged, (long long)last);
+		fprintf(stderr, "store_writer: step %lld was acknowledged, the last one is %lld\n", (long long)acknowledged,
+			(long long)last);
 	printf("%lld\n", (long long)last);
 	return whole && !wrong && last >= acknowledged ? 0 : 1;
 }

@@ -280,7 +280,7 @@ static void test_mixture_survives(void **state)
 
 	open_store(f, &options);
 	int64_t t_ms = START_MS;
-	for (int round = 0; round < 60; round++) {
+	for (int round = 0; round < 150; round++) {
 		int which[SERIES], count = 0;
 		bool rows = next_random(f) % 4;
 		for (int i = 0; i < SERIES; i++)
