@@ -1,25 +1,12 @@
 /* Reading a template: text and actions, by recursive descent. */
-#include "base/number.h"
-#include "rules/template_tree.h"
+#include "rules/template_parse.h"
 
 #include <ctype.h>
 #include <stdio.h>
 
-enum { DEPTH_MAX = 50, VARIABLES_MAX = 64, FIELDS_MAX = 16 };
+enum { DEPTH_MAX = 50, FIELDS_MAX = 16 };
 
-struct parser {
-	struct arena *arena;
-	struct str text;
-	size_t at;
-	struct error *error;
-	struct str variables[VARIABLES_MAX];
-	size_t variable_count;
-	int depth, loops;
-	bool trim_next; /* the action before ended with -}} */
-};
-
-static bool fail_at(struct parser *p, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool fail_at(struct parser *p, size_t offset, const char *format, ...)
+bool template_fail(struct template_parser *p, size_t offset, const char *format, ...)
 {
 	char message[200];
 	size_t line = 1, column = 1;
@@ -35,12 +22,12 @@ static bool fail_at(struct parser *p, size_t offset, const char *format, ...)
 	return error_set(p->error, EXIT_BAD_INPUT, "template: %zu:%zu: %s", line, column, message);
 }
 
-static struct str rest_of(const struct parser *p)
+static struct str rest_of(const struct template_parser *p)
 {
 	return str_skip(p->text, p->at);
 }
 
-static char peek(const struct parser *p)
+char template_peek(const struct template_parser *p)
 {
 	return p->at < p->text.len ? p->text.ptr[p->at] : '\0';
 }
@@ -50,190 +37,62 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static bool is_word(char c)
+bool template_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks(struct template_parser *p)
 {
 	while (p->at < p->text.len && is_blank(p->text.ptr[p->at]))
 		p->at++;
 }
 
-static struct str take_word(struct parser *p)
+static struct str take_word(struct template_parser *p)
 {
 	size_t start = p->at;
 
-	while (p->at < p->text.len && is_word(p->text.ptr[p->at]))
+	while (p->at < p->text.len && template_is_word(p->text.ptr[p->at]))
 		p->at++;
 	return str_of(p->text.ptr + start, p->at - start);
 }
 
 /* At "}}" or "-}}"? */
-static bool at_close(const struct parser *p)
+static bool at_close(const struct template_parser *p)
 {
 	struct str rest = rest_of(p);
 
 	return str_starts(rest, STR("}}")) || (p->at && is_blank(p->text.ptr[p->at - 1]) && str_starts(rest, STR("-}}")));
 }
 
-static bool take_close(struct parser *p)
+static bool take_close(struct template_parser *p)
 {
 	skip_blanks(p);
 	if (!at_close(p)) {
 		if (p->at >= p->text.len)
-			return fail_at(p, p->at, "unclosed action: \"}}\" is missing");
-		return fail_at(p, p->at, "unexpected \"%c\" in an action", peek(p));
+			return template_fail(p, p->at, "unclosed action: \"}}\" is missing");
+		return template_fail(p, p->at, "unexpected \"%c\" in an action", template_peek(p));
 	}
-	p->trim_next = peek(p) == '-';
+	p->trim_next = template_peek(p) == '-';
 	p->at += p->trim_next ? 3 : 2;
 	return true;
 }
 
-/* ---- literals ---- */
-
-static void add_rune(struct buf *out, uint32_t rune)
-{
-	if (rune < 0x80) {
-		buf_add_c(out, (char)rune);
-	} else if (rune < 0x800) {
-		buf_add_c(out, (char)(0xc0 | rune >> 6));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	} else if (rune < 0x10000) {
-		buf_add_c(out, (char)(0xe0 | rune >> 12));
-		buf_add_c(out, (char)(0x80 | (rune >> 6 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	} else {
-		buf_add_c(out, (char)(0xf0 | rune >> 18));
-		buf_add_c(out, (char)(0x80 | (rune >> 12 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune >> 6 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	}
-}
-
-static bool take_hexadecimal(struct parser *p, int digits, uint32_t *value)
-{
-	*value = 0;
-	for (; digits; digits--, p->at++) {
-		char c = peek(p);
-
-		if (!isxdigit((unsigned char)c))
-			return false;
-		*value = *value * 16 + (uint32_t)(isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
-	}
-	return true;
-}
-
-/* Behind the backslash. */
-static bool take_escape(struct parser *p, struct buf *out)
-{
-	static const char from[] = "abfnrtv\\\"'", to[] = "\a\b\f\n\r\t\v\\\"'";
-	char c = peek(p);
-	const char *found = c ? strchr(from, c) : NULL;
-	uint32_t rune;
-
-	if (found) {
-		p->at++;
-		buf_add_c(out, to[found - from]);
-		return true;
-	}
-	if (c != 'x' && c != 'u' && c != 'U')
-		return false;
-	p->at++;
-	if (!take_hexadecimal(p, c == 'x' ? 2 : c == 'u' ? 4 : 8, &rune) || rune > 0x10ffff)
-		return false;
-	if (c == 'x')
-		buf_add_c(out, (char)rune);
-	else
-		add_rune(out, rune);
-	return true;
-}
-
-static bool take_quoted(struct parser *p, char quote, struct str *value)
-{
-	size_t start = p->at++;
-	struct buf text;
-	bool ok = true;
-
-	buf_init(&text, 1 << 20);
-	while (ok && p->at < p->text.len && peek(p) != quote && peek(p) != '\n') {
-		char c = p->text.ptr[p->at++];
-
-		if (c == '\\')
-			ok = take_escape(p, &text);
-		else
-			buf_add_c(&text, c);
-	}
-	if (!ok)
-		fail_at(p, p->at, "unknown escape in a quoted text");
-	else if (peek(p) != quote)
-		ok = fail_at(p, start, "unterminated quoted text");
-	*value = arena_str(p->arena, buf_str(&text));
-	buf_fini(&text);
-	p->at++;
-	return ok;
-}
-
-static bool take_raw(struct parser *p, struct str *value)
-{
-	ptrdiff_t end = str_find(str_skip(p->text, p->at + 1), '`');
-
-	if (end < 0)
-		return fail_at(p, p->at, "unterminated raw quoted text");
-	*value = str_of(p->text.ptr + p->at + 1, (size_t)end);
-	p->at += (size_t)end + 2;
-	return true;
-}
-
-static bool take_character(struct parser *p, struct operand *o)
-{
-	struct str text;
-	uint32_t rune;
-	size_t start = p->at;
-
-	if (!take_quoted(p, '\'', &text))
-		return false;
-	if (!text.len || str_rune(text, &rune) != text.len || rune == STR_RUNE_INVALID)
-		return fail_at(p, start, "a character constant holds one character; quote texts with \"");
-	o->kind = OPERAND_INTEGER;
-	o->integer = rune;
-	return true;
-}
-
-static bool take_number(struct parser *p, struct operand *o)
-{
-	size_t start = p->at;
-
-	while (p->at < p->text.len &&
-		(is_word(peek(p)) || peek(p) == '.' ||
-			((peek(p) == '+' || peek(p) == '-') && (p->at == start || tolower((unsigned char)p->text.ptr[p->at - 1]) == 'e'))))
-		p->at++;
-	struct str text = str_of(p->text.ptr + start, p->at - start);
-
-	if (number_parse_i64(text, &o->integer)) {
-		o->kind = OPERAND_INTEGER;
-		return true;
-	}
-	o->kind = OPERAND_NUMBER;
-	return number_parse(text, &o->number) || fail_at(p, start, "bad number syntax: \"" STR_FMT "\"", STR_ARG(text));
-}
-
 /* ---- operands ---- */
 
-static struct pipeline *parse_pipeline(struct parser *p, bool in_range);
+static struct pipeline *parse_pipeline(struct template_parser *p, bool in_range);
 
 /* ".a.b" right behind an operand. */
-static bool take_fields(struct parser *p, struct operand *o)
+static bool take_fields(struct template_parser *p, struct operand *o)
 {
 	struct str fields[FIELDS_MAX];
 
-	while (peek(p) == '.') {
+	while (template_peek(p) == '.') {
 		p->at++;
-		if (!is_word(peek(p)))
-			return fail_at(p, p->at, "a field name is missing after \".\"");
+		if (!template_is_word(template_peek(p)))
+			return template_fail(p, p->at, "a field name is missing after \".\"");
 		if (o->field_count == FIELDS_MAX)
-			return fail_at(p, p->at, "too many fields in a row");
+			return template_fail(p, p->at, "too many fields in a row");
 		fields[o->field_count++] = take_word(p);
 	}
 	o->fields = ARENA_ARRAY(p->arena, struct str, o->field_count);
@@ -242,7 +101,7 @@ static bool take_fields(struct parser *p, struct operand *o)
 	return true;
 }
 
-static bool parse_variable(struct parser *p, struct operand *o)
+static bool parse_variable(struct template_parser *p, struct operand *o)
 {
 	size_t start = p->at++;
 
@@ -252,10 +111,10 @@ static bool parse_variable(struct parser *p, struct operand *o)
 	for (size_t i = 0; i < p->variable_count; i++)
 		if (str_eq(p->variables[i], o->text))
 			return take_fields(p, o);
-	return fail_at(p, start, "undefined variable \"" STR_FMT "\"", STR_ARG(o->text));
+	return template_fail(p, start, "undefined variable \"" STR_FMT "\"", STR_ARG(o->text));
 }
 
-static bool parse_word(struct parser *p, struct operand *o)
+static bool parse_word(struct template_parser *p, struct operand *o)
 {
 	size_t start = p->at;
 	struct str word = take_word(p);
@@ -269,12 +128,12 @@ static bool parse_word(struct parser *p, struct operand *o)
 		o->kind = OPERAND_FUNCTION;
 		o->function = template_function_find(word);
 		if (!o->function)
-			return fail_at(p, start, "function \"" STR_FMT "\" not defined", STR_ARG(word));
+			return template_fail(p, start, "function \"" STR_FMT "\" not defined", STR_ARG(word));
 	}
 	return true;
 }
 
-static bool parse_parenthesis(struct parser *p, struct operand *o)
+static bool parse_parenthesis(struct template_parser *p, struct operand *o)
 {
 	size_t start = p->at++;
 
@@ -283,51 +142,51 @@ static bool parse_parenthesis(struct parser *p, struct operand *o)
 	if (!o->pipeline)
 		return false;
 	skip_blanks(p);
-	if (peek(p) != ')')
-		return fail_at(p, start, "unclosed left parenthesis");
+	if (template_peek(p) != ')')
+		return template_fail(p, start, "unclosed left parenthesis");
 	p->at++;
 	return take_fields(p, o);
 }
 
-static bool parse_operand_at(struct parser *p, struct operand *o)
+static bool parse_operand_at(struct template_parser *p, struct operand *o)
 {
-	char c = peek(p), after = p->at + 1 < p->text.len ? p->text.ptr[p->at + 1] : '\0';
+	char c = template_peek(p), after = p->at + 1 < p->text.len ? p->text.ptr[p->at + 1] : '\0';
 
 	if (c == '"') {
 		o->kind = OPERAND_TEXT;
-		return take_quoted(p, '"', &o->text);
+		return template_take_quoted(p, '"', &o->text);
 	}
 	if (c == '`') {
 		o->kind = OPERAND_TEXT;
-		return take_raw(p, &o->text);
+		return template_take_raw(p, &o->text);
 	}
 	if (c == '\'')
-		return take_character(p, o);
+		return template_take_character(p, o);
 	if (c == '$')
 		return parse_variable(p, o);
 	if (c == '(')
 		return parse_parenthesis(p, o);
 	if (isdigit((unsigned char)c) || ((c == '.' || c == '-' || c == '+') && isdigit((unsigned char)after)))
-		return take_number(p, o);
+		return template_take_number(p, o);
 	if (c == '.') {
 		o->kind = OPERAND_DOT;
-		if (is_word(after))
+		if (template_is_word(after))
 			return take_fields(p, o);
 		p->at++;
 		return true;
 	}
-	if (is_word(c))
+	if (template_is_word(c))
 		return parse_word(p, o);
-	return p->at >= p->text.len ? fail_at(p, p->at, "unclosed action: \"}}\" is missing")
-				    : fail_at(p, p->at, "unexpected \"%c\" in an action", c);
+	return p->at >= p->text.len ? template_fail(p, p->at, "unclosed action: \"}}\" is missing")
+				    : template_fail(p, p->at, "unexpected \"%c\" in an action", c);
 }
 
-static struct operand *parse_operand(struct parser *p)
+static struct operand *parse_operand(struct template_parser *p)
 {
 	struct operand *o = ARENA_NEW(p->arena, struct operand);
 
 	if (++p->depth > DEPTH_MAX) {
-		fail_at(p, p->at, "nested more than %d deep", DEPTH_MAX);
+		template_fail(p, p->at, "nested more than %d deep", DEPTH_MAX);
 		return NULL;
 	}
 	bool ok = parse_operand_at(p, o);
@@ -338,22 +197,22 @@ static struct operand *parse_operand(struct parser *p)
 
 /* ---- pipelines ---- */
 
-static bool command_ends(const struct parser *p)
+static bool command_ends(const struct template_parser *p)
 {
-	char c = peek(p);
+	char c = template_peek(p);
 
 	return p->at >= p->text.len || c == '|' || c == ')' || at_close(p);
 }
 
-static struct command *parse_command(struct parser *p)
+static struct command *parse_command(struct template_parser *p)
 {
 	struct command *c = ARENA_NEW(p->arena, struct command);
 	struct operand **tail = &c->first;
 	size_t start, args = 0;
 
 	for (skip_blanks(p), start = p->at; !command_ends(p); skip_blanks(p)) {
-		if (c->first && p->at && !is_blank(p->text.ptr[p->at - 1]) && p->text.ptr[p->at - 1] != ')' && peek(p) != '(') {
-			fail_at(p, p->at, "a blank is missing between operands");
+		if (c->first && p->at && !is_blank(p->text.ptr[p->at - 1]) && p->text.ptr[p->at - 1] != ')' && template_peek(p) != '(') {
+			template_fail(p, p->at, "a blank is missing between operands");
 			return NULL;
 		}
 		*tail = parse_operand(p);
@@ -363,32 +222,32 @@ static struct command *parse_command(struct parser *p)
 		args++;
 	}
 	if (!c->first)
-		fail_at(p, start, "missing value for command");
+		template_fail(p, start, "missing value for command");
 	else if (args > 1 && c->first->kind != OPERAND_FUNCTION)
-		fail_at(p, start, "arguments are given to what is no function");
+		template_fail(p, start, "arguments are given to what is no function");
 	else
 		return c;
 	return NULL;
 }
 
 /* "$a :=", "$i, $a :=" or "$a =" before a pipeline; nothing is taken when it is none. */
-static bool parse_declaration(struct parser *p, struct pipeline *pipeline, bool in_range)
+static bool parse_declaration(struct template_parser *p, struct pipeline *pipeline, bool in_range)
 {
 	size_t start = p->at, count = 0;
 	struct str names[2];
 
-	while (peek(p) == '$' && count < 2) {
+	while (template_peek(p) == '$' && count < 2) {
 		size_t name = p->at++;
 
 		take_word(p);
 		names[count++] = str_of(p->text.ptr + name, p->at - name);
 		skip_blanks(p);
-		if (!in_range || peek(p) != ',')
+		if (!in_range || template_peek(p) != ',')
 			break;
 		p->at++;
 		skip_blanks(p);
 	}
-	bool declares = str_starts(rest_of(p), STR(":=")), assigns = peek(p) == '=';
+	bool declares = str_starts(rest_of(p), STR(":=")), assigns = template_peek(p) == '=';
 
 	if (!count || (!declares && !assigns)) {
 		p->at = start;
@@ -405,22 +264,22 @@ static bool parse_declaration(struct parser *p, struct pipeline *pipeline, bool 
 		while (known < p->variable_count && !str_eq(p->variables[known], names[i]))
 			known++;
 		if (known == p->variable_count)
-			return fail_at(p, start, "undefined variable \"" STR_FMT "\"", STR_ARG(names[i]));
+			return template_fail(p, start, "undefined variable \"" STR_FMT "\"", STR_ARG(names[i]));
 	}
 	return true;
 }
 
-static bool declare(struct parser *p, const struct pipeline *pipeline)
+static bool declare(struct template_parser *p, const struct pipeline *pipeline)
 {
 	for (size_t i = 0; !pipeline->assigns && i < pipeline->declared_count; i++) {
-		if (p->variable_count == VARIABLES_MAX)
-			return fail_at(p, p->at, "more than %d variables", VARIABLES_MAX);
+		if (p->variable_count == TEMPLATE_VARIABLES_MAX)
+			return template_fail(p, p->at, "more than %d variables", TEMPLATE_VARIABLES_MAX);
 		p->variables[p->variable_count++] = pipeline->declared[i];
 	}
 	return true;
 }
 
-static struct pipeline *parse_pipeline(struct parser *p, bool in_range)
+static struct pipeline *parse_pipeline(struct template_parser *p, bool in_range)
 {
 	struct pipeline *pipeline = ARENA_NEW(p->arena, struct pipeline);
 	struct command **tail = &pipeline->first;
@@ -435,12 +294,12 @@ static struct pipeline *parse_pipeline(struct parser *p, bool in_range)
 		if (!*tail)
 			return NULL;
 		if (tail != &pipeline->first && (*tail)->first->kind != OPERAND_FUNCTION) {
-			fail_at(p, start, "what follows \"|\" must be a function");
+			template_fail(p, start, "what follows \"|\" must be a function");
 			return NULL;
 		}
 		tail = &(*tail)->next;
 		skip_blanks(p);
-		if (peek(p) != '|')
+		if (template_peek(p) != '|')
 			break;
 		p->at++;
 	}
@@ -451,12 +310,12 @@ static struct pipeline *parse_pipeline(struct parser *p, bool in_range)
 
 enum list_end { END_OF_TEXT, END_OF_BLOCK, END_AT_ELSE };
 
-static bool parse_list(struct parser *p, struct template_node **first, enum list_end *end);
+static bool parse_list(struct template_parser *p, struct template_node **first, enum list_end *end);
 
 /* Behind "else": "}}", or " if ...", " with ..." that share the end. */
-static bool parse_otherwise(struct parser *p, struct template_node *n);
+static bool parse_otherwise(struct template_parser *p, struct template_node *n);
 
-static bool parse_block(struct parser *p, struct template_node *n)
+static bool parse_block(struct template_parser *p, struct template_node *n)
 {
 	size_t outer = p->variable_count;
 	enum list_end end;
@@ -469,14 +328,14 @@ static bool parse_block(struct parser *p, struct template_node *n)
 		return false;
 	p->loops -= n->kind == TEMPLATE_RANGE;
 	if (end == END_OF_TEXT)
-		return fail_at(p, n->offset, "the action is not closed by {{end}}");
+		return template_fail(p, n->offset, "the action is not closed by {{end}}");
 	if (end == END_AT_ELSE && !parse_otherwise(p, n))
 		return false;
 	p->variable_count = outer;
 	return true;
 }
 
-static bool parse_otherwise(struct parser *p, struct template_node *n)
+static bool parse_otherwise(struct template_parser *p, struct template_node *n)
 {
 	enum list_end end;
 
@@ -485,37 +344,37 @@ static bool parse_otherwise(struct parser *p, struct template_node *n)
 		if (!take_close(p) || !parse_list(p, &n->otherwise, &end))
 			return false;
 		return end == END_OF_BLOCK ||
-		       fail_at(p, n->offset, end == END_AT_ELSE ? "more than one {{else}}" : "the action is not closed by {{end}}");
+		       template_fail(p, n->offset, end == END_AT_ELSE ? "more than one {{else}}" : "the action is not closed by {{end}}");
 	}
 	size_t start = p->at;
 	struct str word = take_word(p);
 
 	if (!str_is(word, "if") && !str_is(word, "with"))
-		return fail_at(p, start, "after else comes \"}}\" or \"if\"");
+		return template_fail(p, start, "after else comes \"}}\" or \"if\"");
 	n->otherwise = ARENA_NEW(p->arena, struct template_node);
 	n->otherwise->kind = str_is(word, "if") ? TEMPLATE_IF : TEMPLATE_WITH;
 	n->otherwise->offset = n->offset;
 	if (++p->depth > DEPTH_MAX)
-		return fail_at(p, start, "nested more than %d deep", DEPTH_MAX);
+		return template_fail(p, start, "nested more than %d deep", DEPTH_MAX);
 	bool ok = parse_block(p, n->otherwise);
 
 	p->depth--;
 	return ok;
 }
 
-static bool skip_comment(struct parser *p)
+static bool skip_comment(struct template_parser *p)
 {
 	size_t start = p->at;
 	ptrdiff_t end = str_search(rest_of(p), STR("*/"));
 
 	if (end < 0)
-		return fail_at(p, start, "unclosed comment");
+		return template_fail(p, start, "unclosed comment");
 	p->at += (size_t)end + 2;
 	return take_close(p);
 }
 
 /* An action's keyword, when it is one. */
-static bool parse_keyword(struct parser *p, struct template_node *n, bool *taken, enum list_end *end, bool *ended)
+static bool parse_keyword(struct template_parser *p, struct template_node *n, bool *taken, enum list_end *end, bool *ended)
 {
 	size_t start = p->at;
 	struct str word = take_word(p);
@@ -525,7 +384,7 @@ static bool parse_keyword(struct parser *p, struct template_node *n, bool *taken
 	if (str_is(word, "if") || str_is(word, "with") || str_is(word, "range")) {
 		n->kind = word.ptr[0] == 'i' ? TEMPLATE_IF : word.ptr[0] == 'w' ? TEMPLATE_WITH : TEMPLATE_RANGE;
 		if (++p->depth > DEPTH_MAX)
-			return fail_at(p, start, "nested more than %d deep", DEPTH_MAX);
+			return template_fail(p, start, "nested more than %d deep", DEPTH_MAX);
 		bool ok = parse_block(p, n);
 
 		p->depth--;
@@ -538,10 +397,10 @@ static bool parse_keyword(struct parser *p, struct template_node *n, bool *taken
 	}
 	if (str_is(word, "break") || str_is(word, "continue")) {
 		n->kind = word.ptr[0] == 'b' ? TEMPLATE_BREAK : TEMPLATE_CONTINUE;
-		return p->loops ? take_close(p) : fail_at(p, start, "{{" STR_FMT "}} outside {{range}}", STR_ARG(word));
+		return p->loops ? take_close(p) : template_fail(p, start, "{{" STR_FMT "}} outside {{range}}", STR_ARG(word));
 	}
 	if (str_is(word, "define") || str_is(word, "template") || str_is(word, "block")) {
-		return fail_at(p, start, "{{" STR_FMT "}} is not supported here: write its text out", STR_ARG(word));
+		return template_fail(p, start, "{{" STR_FMT "}} is not supported here: write its text out", STR_ARG(word));
 	}
 	p->at = start;
 	*taken = false;
@@ -549,7 +408,7 @@ static bool parse_keyword(struct parser *p, struct template_node *n, bool *taken
 }
 
 /* Behind "{{". */
-static bool parse_action(struct parser *p, struct template_node *n, enum list_end *end, bool *ended)
+static bool parse_action(struct template_parser *p, struct template_node *n, enum list_end *end, bool *ended)
 {
 	bool taken;
 
@@ -567,7 +426,7 @@ static bool parse_action(struct parser *p, struct template_node *n, enum list_en
 }
 
 /* Text up to the next action, without the blanks that trim marks take. */
-static struct str take_text(struct parser *p, bool *action)
+static struct str take_text(struct template_parser *p, bool *action)
 {
 	ptrdiff_t found = str_search(rest_of(p), STR("{{"));
 	struct str text = str_head(rest_of(p), found < 0 ? SIZE_MAX : (size_t)found);
@@ -580,7 +439,7 @@ static struct str take_text(struct parser *p, bool *action)
 	if (!*action)
 		return text;
 	p->at += 2;
-	if (peek(p) == '-' && p->at + 1 < p->text.len && is_blank(p->text.ptr[p->at + 1])) {
+	if (template_peek(p) == '-' && p->at + 1 < p->text.len && is_blank(p->text.ptr[p->at + 1])) {
 		p->at += 2;
 		while (text.len && is_blank(text.ptr[text.len - 1]))
 			text.len--;
@@ -588,7 +447,7 @@ static struct str take_text(struct parser *p, bool *action)
 	return text;
 }
 
-static bool parse_list(struct parser *p, struct template_node **tail, enum list_end *end)
+static bool parse_list(struct template_parser *p, struct template_node **tail, enum list_end *end)
 {
 	size_t outer = p->variable_count;
 
@@ -623,7 +482,7 @@ static bool parse_list(struct parser *p, struct template_node **tail, enum list_
 struct template *template_parse(struct arena *arena, struct str text, struct error *e)
 {
 	struct error local = { 0 };
-	struct parser p = { .arena = arena,
+	struct template_parser p = { .arena = arena,
 		.text = arena_str(arena, text),
 		.error = &local,
 		.variables = { STR("$"), STR("$labels"), STR("$externalLabels"), STR("$externalURL"), STR("$value") },
@@ -633,7 +492,7 @@ struct template *template_parse(struct arena *arena, struct str text, struct err
 
 	t->text = p.text;
 	if (parse_list(&p, &t->first, &end) && end != END_OF_TEXT)
-		fail_at(&p, p.at, end == END_OF_BLOCK ? "unexpected {{end}}" : "unexpected {{else}}");
+		template_fail(&p, p.at, end == END_OF_BLOCK ? "unexpected {{end}}" : "unexpected {{else}}");
 	if (local.set && e)
 		*e = local;
 	return local.set ? NULL : t;
