@@ -4,6 +4,8 @@
 
 const struct outbox_options outbox_defaults = { .batch = 64, .capacity = 10000, .retry_least_ms = 1000, .retry_most_ms = 60000 };
 
+enum { END_REMEMBERED_MS = 20 * 60 * 1000 };
+
 struct entry {
 	struct notice notice;
 	bool waiting, sending; /* sending: `notice` is on its way; `next` is what came meanwhile */
@@ -203,6 +205,13 @@ static int64_t pause_after(const struct outbox *o)
 	return pause - (int64_t)(hash_bytes(who, sizeof who) % (uint64_t)(pause / 5 + 1));
 }
 
+/* Told of the end. Rules say it again for a while, so who is told changes only must remember it. */
+static bool is_over(const struct outbox *o, const struct entry *entry, int64_t now_ms)
+{
+	return entry->was_told && entry->told_resolved && !entry->waiting &&
+	       (!o->options.only_changes || now_ms - entry->told_ms > END_REMEMBERED_MS);
+}
+
 void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms)
 {
 	o->sending = false;
@@ -212,8 +221,13 @@ void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms)
 	MAP_EACH (&o->entries, m) {
 		struct entry *entry = m->value;
 
-		if (!entry->sending)
+		if (!entry->sending) {
+			if (is_over(o, entry, now_ms)) {
+				entry_free(entry);
+				map_remove(&o->entries, m->key);
+			}
 			continue;
+		}
 		entry->sending = false;
 		if (result != OUTBOX_RETRY) {
 			entry->was_told = true;
@@ -224,7 +238,7 @@ void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms)
 			set_waiting(o, entry, false);
 		}
 		take_next(o, entry, now_ms);
-		if (entry->ended || (entry->was_told && entry->told_resolved && !entry->waiting)) {
+		if (entry->ended || is_over(o, entry, now_ms)) {
 			set_waiting(o, entry, false);
 			entry_free(entry);
 			map_remove(&o->entries, m->key);

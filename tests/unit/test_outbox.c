@@ -123,9 +123,18 @@ static void webhooks_are_told_changes(void **state)
 	put(&o, "a", true, 3700000);
 	assert_string_equal(begin(&o, 3700000), "a!");
 	outbox_end(&o, OUTBOX_TOLD, 3700000);
+	put(&o, "a", true, 3760000); /* the rule says it again */
+	assert_string_equal(begin(&o, 3760000), "");
 	put(&o, "a", false, 3800000);
 	assert_string_equal(begin(&o, 3800000), "a");
 	outbox_end(&o, OUTBOX_TOLD, 3800000);
+	put(&o, "a", true, 3900000);
+	assert_string_equal(begin(&o, 3900000), "a!");
+	outbox_end(&o, OUTBOX_TOLD, 3900000);
+	put(&o, "b", false, 6000000);
+	assert_string_equal(begin(&o, 6000000), "b");
+	outbox_end(&o, OUTBOX_TOLD, 6000000);
+	assert_int_equal(o.entries.live, 1); /* a is forgotten */
 	outbox_fini(&o);
 }
 
