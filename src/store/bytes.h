@@ -45,7 +45,8 @@ struct bytes {
 
 static inline struct bytes bytes_of(struct str s)
 {
-	return (struct bytes){ (const uint8_t *)s.ptr, (const uint8_t *)s.ptr + s.len, false };
+	/* C forbids even NULL + 0. */
+	return (struct bytes){ (const uint8_t *)s.ptr, s.len ? (const uint8_t *)s.ptr + s.len : (const uint8_t *)s.ptr, false };
 }
 static inline size_t bytes_left(const struct bytes *b)
 {

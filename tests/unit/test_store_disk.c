@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "store/store.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -369,6 +370,64 @@ static void test_retention_by_size(void **state)
 	verify(f);
 }
 
+/* ---- other threads ---- */
+
+struct reader {
+	struct store *store;
+	_Atomic bool stop, failed;
+	size_t selects;
+};
+
+static void *read_on(void *context)
+{
+	struct reader *r = context;
+	struct arena arena;
+	size_t before = 0;
+
+	arena_init(&arena);
+	while (!r->stop) {
+		size_t count, samples = 0;
+		store_lock_read(r->store);
+		struct series_view *views = store_select(r->store, &arena, NULL, 0, INT64_MIN, INT64_MAX, &count);
+		for (size_t i = 0; i < count; i++) {
+			samples += views[i].count;
+			for (size_t k = 1; k < views[i].count; k++)
+				if (views[i].t[k] <= views[i].t[k - 1])
+					r->failed = true;
+		}
+		store_unlock_read(r->store);
+		if (samples < before)
+			r->failed = true;
+		before = samples;
+		r->selects++;
+		arena_reset(&arena);
+	}
+	arena_fini(&arena);
+	return NULL;
+}
+
+static void test_readers_beside_the_writer(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_options options = { .chunk_rows = 16 };
+	pthread_t threads[2];
+	struct reader readers[2];
+
+	open_store(f, &options);
+	for (int i = 0; i < 2; i++) {
+		readers[i] = (struct reader){ .store = f->store };
+		assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+	}
+	append_rows(f, 0, 400);
+	for (int i = 0; i < 2; i++) {
+		readers[i].stop = true;
+		pthread_join(threads[i], NULL);
+		assert_false(readers[i].failed);
+		assert_true(readers[i].selects > 0);
+	}
+	compare_all(f);
+}
+
 /* ---- files that are not as they should be ---- */
 
 static void refused(struct fixture *f, bool read_only, const char *message)
@@ -516,6 +575,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_older_is_refused_after_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention_by_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readers_beside_the_writer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_foreign_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_newer_format, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locked, setup, teardown),
