@@ -156,8 +156,17 @@ static const struct scrape_record *refuse_old(
 		when, &d);
 }
 
+/* Lines that no page has had for long are remembered in vain: a target that makes up labels would fill the memory. */
+static void reader_tidy(struct expo_reader *r)
+{
+	const struct expo_page *last = expo_reader_page(r);
+	if (last->series_known > 2 * last->sample_count + 8192)
+		expo_reader_reset(r);
+}
+
 static const struct expo_page *page_read(struct target *t, struct str when, const struct http_answer *answer, struct str body)
 {
+	reader_tidy(t->reader);
 	char source[200];
 	int len = when.len ? snprintf(source, sizeof source, STR_FMT "@" STR_FMT, STR_ARG(t->name), STR_ARG(when))
 			   : snprintf(source, sizeof source, STR_FMT, STR_ARG(t->name));
@@ -264,4 +273,18 @@ int64_t target_interval_ms(const struct target *t)
 		return 0;
 	qsort(gaps, count, sizeof *gaps, gap_compare);
 	return count % 2 ? gaps[count / 2] : gaps[count / 2 - 1] + (gaps[count / 2] - gaps[count / 2 - 1]) / 2;
+}
+
+void fleet_forget(struct fleet *f, int64_t before_ms)
+{
+	VEC_EACH (&f->targets, item) {
+		struct target *t = *item;
+		size_t old = 0;
+		while (old + 2 < t->scrapes.count && t->scrapes.items[old].t_ms < before_ms)
+			old++;
+		if (!old || old < t->scrapes.count / 4) /* moves are rare */
+			continue;
+		t->scrapes.count -= old;
+		memmove(t->scrapes.items, t->scrapes.items + old, t->scrapes.count * sizeof *t->scrapes.items);
+	}
 }

@@ -100,6 +100,8 @@ struct target *fleet_find(const struct fleet *f, struct str name);
  * the time of the one before, and says so. */
 const struct scrape_record *fleet_ingest(
 	struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer);
+/* Drops records of scrapes before a time; the last two of a target stay. */
+void fleet_forget(struct fleet *f, int64_t before_ms);
 /* The median gap between a target's scrapes in ms; 0 when fewer than two. */
 int64_t target_interval_ms(const struct target *t);
 

@@ -11,8 +11,7 @@
 enum {
 	HOUSEKEEPING_MS = 200,
 	KEEP_ALIVE_MS = 15000,
-	GRACE_MS = 5000,       /* for answers in progress when it ends */
-	LOG_KEPT_MS = 3600000, /* of scrapes, for onsets */
+	GRACE_MS = 5000, /* for answers in progress when it ends */
 	READING_MOST = 8,
 };
 
@@ -65,7 +64,6 @@ static void close_go_on(struct daemon *d)
 static void on_housekeeping(uv_timer_t *timer)
 {
 	struct daemon *d = timer->data;
-	static int64_t told_ms;
 
 	if (d->closing) {
 		close_go_on(d);
@@ -76,8 +74,8 @@ static void on_housekeeping(uv_timer_t *timer)
 		return;
 	}
 	keeping_look(d);
-	if (daemon_now(d) - told_ms >= KEEP_ALIVE_MS) {
-		told_ms = daemon_now(d);
+	if (daemon_now(d) - d->kept_alive_ms >= KEEP_ALIVE_MS) {
+		d->kept_alive_ms = daemon_now(d);
 		events_keep_alive(d);
 	}
 }

@@ -72,7 +72,8 @@ struct daemon {
 	uv_async_t changed; /* discovery found something */
 	struct gate_task sync;
 	struct gate_task commit;
-	int64_t committed_ms, retained_ms;
+	int64_t committed_ms, retained_ms, kept_alive_ms;
+	uint64_t removals; /* of targets: a report that was begun before one may speak of it */
 	bool syncing, committing, ruling, degraded;
 	struct call *calls;
 	size_t call_count;
@@ -127,6 +128,8 @@ void sending_print(const struct daemon *d, struct buf *out);
 /* judge.c */
 void judge_start(struct daemon *d);
 void judgement_free(struct judgement *j);
+/* A target is about to go, of which the report in use may speak. A write. */
+void judgement_drop(struct daemon *d);
 
 /* calls.c */
 void call_start(struct daemon *d, struct exchange *x, const struct message *m);

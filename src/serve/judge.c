@@ -12,6 +12,7 @@ struct judging {
 	uv_work_t work;
 	struct daemon *daemon;
 	struct judgement *made;
+	uint64_t removals;
 	const struct generation *generation; /* of the catalogue that it is made with */
 };
 
@@ -98,7 +99,9 @@ static void on_publish(struct gate_task *task)
 
 	d->self.judgements++;
 	d->self.judgement_s += g->made->took_s;
-	if (g->generation != d->generation) {
+	bool outdated = g->generation != d->generation || g->removals != d->removals;
+
+	if (outdated) {
 		judgement_free(g->made);
 	} else if (g->made->report) {
 		judgement_free(d->judgement);
@@ -113,6 +116,8 @@ static void on_publish(struct gate_task *task)
 	}
 	d->judging = false;
 	mem_free(g);
+	if (outdated)
+		judge_start(d);
 }
 
 static void after_work(uv_work_t *work, int status)
@@ -130,7 +135,15 @@ static void on_read(struct gate_task *task)
 
 	g->work.data = g;
 	g->generation = g->daemon->generation;
+	g->removals = g->daemon->removals;
 	uv_queue_work(&g->daemon->loop, &g->work, on_work, after_work);
+}
+
+void judgement_drop(struct daemon *d)
+{
+	d->removals++;
+	judgement_free(d->judgement);
+	d->judgement = NULL;
 }
 
 void judge_start(struct daemon *d)

@@ -1,10 +1,14 @@
-/* The store on disk: committed once a second, cut to its retention once a minute. */
+/* What is kept: committed once a second, cut to its retention once a minute, the log of scrapes too. */
 #include "serve/daemon.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 
-enum { COMMIT_MS = 1000, RETAIN_MS = 60000 };
+enum {
+	COMMIT_MS = 1000,
+	RETAIN_MS = 60000,
+	LOG_KEPT_MS = 3600000, /* of scrapes, in which signals look for what happened when */
+};
 
 static void tell_change(struct daemon *d, bool ok, const struct error *e)
 {
@@ -33,6 +37,7 @@ static void on_commit(struct gate_task *task)
 	if (daemon_now(d) - d->retained_ms < RETAIN_MS)
 		return;
 	d->retained_ms = daemon_now(d);
+	fleet_forget(&d->fleet, clock_now_ms() - LOG_KEPT_MS);
 	if (!store_retain(d->store, clock_now_ms(), &e))
 		log_warning("old samples were not dropped: %s", e.message);
 }
@@ -49,7 +54,7 @@ static void commit_ask(struct daemon *d)
 
 void keeping_look(struct daemon *d)
 {
-	if (d->options->store_path && daemon_now(d) - d->committed_ms >= COMMIT_MS)
+	if (daemon_now(d) - d->committed_ms >= COMMIT_MS)
 		commit_ask(d);
 }
 

@@ -31,8 +31,7 @@ bool generation_load(struct daemon *d, struct error *e)
 	if (g->config)
 		config_log_notes(g->config);
 	/* The report in use speaks of the old catalogue. */
-	judgement_free(d->judgement);
-	d->judgement = NULL;
+	judgement_drop(d);
 	if (d->generation) {
 		d->generation->t_ms = g->t_ms; /* of its end */
 		generation_take_over(g, d->generation);

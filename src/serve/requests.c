@@ -114,11 +114,24 @@ static void do_metrics(struct daemon *d, struct exchange *x, const struct messag
 
 /* ---- annotations ---- */
 
+enum { CHANGE_LASTS_MS = 30 * 60 * 1000 };
+
 struct annotating {
 	struct gate_task write;
 	struct daemon *daemon;
 	struct annotation annotation;
 };
+
+/* Tags that say that targets will come and go. */
+static bool announces_change(const struct labels *l)
+{
+	struct str tags = labels_get(l, STR("tags")), tag;
+
+	while (tags.len && str_split(&tags, ',', &tag))
+		if (str_is(tag, "deploy") || str_is(tag, "rollout") || str_is(tag, "capacity"))
+			return true;
+	return false;
+}
 
 static void on_annotate(struct gate_task *task)
 {
@@ -127,6 +140,8 @@ static void on_annotate(struct gate_task *task)
 	struct series *series = sink->ops->series(sink, a->annotation.labels, METRIC_GAUGE);
 
 	sink->ops->append(sink, series, a->annotation.t_ms, a->annotation.value);
+	if (announces_change(a->annotation.labels))
+		finding_rules_expect_changes(a->daemon->generation->findings, a->annotation.t_ms + CHANGE_LASTS_MS);
 	labels_unref(a->annotation.labels);
 	mem_free(a);
 }

@@ -167,6 +167,7 @@ static void scrapee_remove(struct daemon *d, size_t index)
 		s->busy = false;
 	}
 	s->target = NULL;
+	judgement_drop(d);
 	scrapee_close(s);
 }
 
@@ -237,6 +238,8 @@ void scraper_sync(struct daemon *d)
 		sync_discovered(d);
 	}
 	generation_forget(g, &d->fleet, clock_now_ms() - RETIRED_MS);
+	if (!d->judgement)
+		judge_start(d);
 }
 
 void scraper_stop(struct daemon *d)
