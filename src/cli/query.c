@@ -5,6 +5,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/page.h"
+#include "promql/promql.h"
+#include "store/store.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -232,6 +234,29 @@ static void print_annotations(const struct promql_value *v)
 		fprintf(stderr, "goodput: info: " STR_FMT "\n", STR_ARG(v->infos[i]));
 }
 
+/* A file of serve's samples: evaluated as it was committed last. */
+static bool evaluate_store(
+	const struct query_arguments *a, struct arena *arena, struct store *s, const char *query, struct promql_value *v, struct error *e)
+{
+	int64_t oldest_ms = 0, newest_ms = clock_now_ms(), at_ms, since_ms;
+	bool ok;
+
+	store_bounds(s, &oldest_ms, &newest_ms);
+	at_ms = newest_ms;
+	since_ms = oldest_ms;
+	if (a->at && !time_parse(str_from(a->at), newest_ms, &at_ms))
+		return error_set(e, EXIT_USAGE, "--at: \"%s\" is no time, and a store has no named moments", a->at);
+	if (a->since && !time_parse(str_from(a->since), at_ms, &since_ms))
+		return error_set(e, EXIT_USAGE, "--since: \"%s\" is no time", a->since);
+	struct backend *b = backend_embedded_new(s);
+	if (a->since)
+		ok = b->ops->query_range(b, arena, str_from(query), since_ms, at_ms, a->step_ms, v, e);
+	else
+		ok = b->ops->query(b, arena, str_from(query), at_ms, v, e);
+	backend_free(b);
+	return ok;
+}
+
 static int query_print(const struct query_arguments *a, const struct promql_value *v)
 {
 	struct page page;
@@ -252,6 +277,25 @@ static int query_print(const struct query_arguments *a, const struct promql_valu
 	return status;
 }
 
+static int query_store(const struct query_arguments *a, const char *query, const char *path)
+{
+	const struct store_options options = { .read_only = true };
+	struct promql_value value = { 0 };
+	struct error e = { 0 };
+	struct arena arena;
+	struct store *s = store_open(path, &options, &e);
+	int status;
+
+	arena_init(&arena);
+	if (s && evaluate_store(a, &arena, s, query, &value, &e))
+		status = query_print(a, &value);
+	else
+		status = a->global.json && e.status != EXIT_USAGE ? json_failed(&e) : command_failed(&e);
+	arena_fini(&arena);
+	store_free(s);
+	return status;
+}
+
 static int query_run(const struct command *self, void *arguments, const struct option_strings *operands)
 {
 	struct query_arguments *a = arguments;
@@ -265,6 +309,8 @@ static int query_run(const struct command *self, void *arguments, const struct o
 
 	if (!operands->count)
 		return command_usage(self, "which expression?");
+	if (operands->count == 2 && store_is(operands->items[1]))
+		return query_store(a, operands->items[0], operands->items[1]);
 	const struct option_strings targets = { operands->items + 1, operands->count - 1, 0 };
 
 	if (!source_is_named(&a->source, &targets))
@@ -289,14 +335,16 @@ static int query_run(const struct command *self, void *arguments, const struct o
 
 const struct command command_query = {
 	.name = "query",
-	.summary = "evaluate PromQL on a recording, live targets or a Prometheus",
-	.synopsis = (const char *const[]){ "[OPTIONS] EXPRESSION RECORDING", "[OPTIONS] EXPRESSION TARGET...",
+	.summary = "evaluate PromQL on a recording, a store, live targets or a Prometheus",
+	.synopsis = (const char *const[]){ "[OPTIONS] EXPRESSION RECORDING", "[OPTIONS] EXPRESSION STORE", "[OPTIONS] EXPRESSION TARGET...",
 		"[OPTIONS] EXPRESSION --prometheus URL", NULL },
 	.description = "Evaluates a PromQL expression with the semantics of Prometheus 3. With --json the answer has the form of "
 		       "Prometheus's API.",
 	.examples = (const struct example[]){ { "goodput query 'sum(vllm:num_requests_waiting)' incident/",
 						      "At the newest sample of a recording." },
 		{ "goodput query 'rate(vllm:num_preemptions_total[1m])' incident/ --since 5m --step 30s", "Over its last five minutes." },
+		{ "goodput query 'sum(rate(vllm:generation_tokens_total[5m]))' goodput.db --since -6h --step 1m",
+			"Six hours of what serve kept." },
 		{ "goodput query up --prometheus http://prom:9090 --at -1h", "An hour ago, on a Prometheus." }, { NULL, NULL } },
 	.tables = query_tables,
 	.arguments_size = sizeof(struct query_arguments),

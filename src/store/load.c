@@ -4,6 +4,8 @@
 #include "store/bytes.h"
 #include "store/internal.h"
 
+#include <stdio.h>
+
 enum {
 	KEYS_MOST = 1 << 28,
 	LABELS_MOST = 1024,
@@ -317,6 +319,17 @@ struct store *store_open(const char *path, const struct store_options *options, 
 	if (e)
 		*e = local;
 	return NULL;
+}
+
+bool store_is(const char *path)
+{
+	char head[16] = "";
+	FILE *file = fopen(path, "rb");
+	bool read = file && fread(head, sizeof head, 1, file) == 1;
+
+	if (file)
+		fclose(file);
+	return read && memcmp(head, "SQLite format 3", sizeof head) == 0;
 }
 
 void disk_free(struct store *s)

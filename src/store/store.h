@@ -30,6 +30,8 @@ struct store_options {
 /* Opens or makes the file. NULL with an error that says how to go on: foreign, damaged, of a newer format, written by another process,
  * not writable. Read-only: a missing file is an error. */
 struct store *store_open(const char *path, const struct store_options *options, struct error *e);
+/* An SQLite file, so perhaps a store. */
+bool store_is(const char *path);
 /* Commits what is pending, if it can. */
 void store_free(struct store *s);
 struct sink *store_sink(struct store *s);
