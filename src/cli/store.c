@@ -19,13 +19,17 @@ enum { DUMP_WINDOW_MS = 2 * 3600 * 1000, IMPORT_SLICE = 4 << 20, IMPORT_COMMIT =
 struct store_arguments {
 	struct global_arguments global;
 	const char *match, *since, *until;
+	int format; /* enum expo_format */
 };
 
 #define AT(field) offsetof(struct store_arguments, field)
+static const char *const formats[] = { "text", "openmetrics", NULL };
 static const struct option_spec store_option_list[] = {
 	{ "match", 0, OPTION_STRING, AT(match), .argument = "SELECTOR", .help = "dump: only series that match, such as {job=\"vllm\"}." },
 	{ "since", 0, OPTION_STRING, AT(since), .argument = "TIME", .help = "dump: from this time, or age, on." },
 	{ "until", 0, OPTION_STRING, AT(until), .argument = "TIME", .help = "dump: up to this time." },
+	{ "format", 0, OPTION_CHOICE, AT(format), .argument = "FORMAT", .choices = formats, .preset = "text",
+		.help = "dump: text, or openmetrics, which promtool makes blocks of (tsdb create-blocks-from)." },
 	{ 0 },
 };
 static const struct option_table store_tables[] = { { "What to dump", store_option_list, 0 }, { "Common options", global_options, 0 },
@@ -154,6 +158,7 @@ struct dump {
 	struct matcher *matchers;
 	size_t matcher_count;
 	int64_t from_ms, to_ms;
+	enum expo_format format;
 	struct map typed; /* names whose TYPE was written */
 };
 
@@ -207,6 +212,8 @@ static void dump_type(struct dump *d, struct expo_writer *writer, const struct l
 
 	if (type != METRIC_COUNTER && type != METRIC_GAUGE)
 		return;
+	if (d->format == EXPO_OPENMETRICS && type == METRIC_COUNTER && !str_ends(labels_name(labels), STR("_total")))
+		return; /* a counter must be called so there */
 	map_put(&d->typed, labels_name(labels), &made);
 	if (made)
 		expo_write_family(writer, labels_name(labels), type, STR_EMPTY, STR_EMPTY);
@@ -244,7 +251,7 @@ static bool dump_window(struct dump *d, struct expo_writer *writer, struct str n
 static int dump_all(struct dump *d)
 {
 	struct buf out;
-	struct expo_writer writer = { .out = &out, .format = EXPO_TEXT };
+	struct expo_writer writer = { .out = &out, .format = d->format };
 	size_t name_count;
 	struct str *names = store_label_values(d->store, &d->arena, LABEL_NAME, d->matchers, d->matcher_count, &name_count);
 	bool ok = true;
@@ -260,6 +267,8 @@ static int dump_all(struct dump *d)
 		if (command_stop || from > INT64_MAX - DUMP_WINDOW_MS)
 			break;
 	}
+	if (ok && !command_stop)
+		expo_write_end(&writer);
 	int status = ok ? command_output(buf_str(&out), command_stop ? EXIT_INTERRUPTED : EXIT_FINE) : EXIT_INTERNAL;
 	map_fini(&d->typed);
 	buf_fini(&out);
@@ -269,7 +278,7 @@ static int dump_all(struct dump *d)
 static int store_dump_run(const struct store_arguments *a, const char *path)
 {
 	struct error e = { 0 };
-	struct dump d = { .store = open_to_read(path, &e), .to_ms = -1 };
+	struct dump d = { .store = open_to_read(path, &e), .to_ms = -1, .format = (enum expo_format)a->format };
 	int status;
 
 	if (!d.store)
