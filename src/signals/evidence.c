@@ -283,9 +283,11 @@ static void find_restarts(struct evidence *ev, size_t scheduler)
 	VEC_EACH(&s->metrics[m->index], list)
 		VEC_EACH(&list->members, member) {
 			const struct series_view *v = &member->view;
-			for (size_t i = 1; i < v->count; i++) /* the clock may be corrected by a little without a restart */
-				if (fabs(v->v[i] - v->v[i - 1]) > 2)
+			for (size_t i = 1; i < v->count; i++) {
+				ptrdiff_t before = view_before(v, (ptrdiff_t)i);
+				if (before >= 0 && fabs(v->v[i] - v->v[before]) > 2) /* the clock may be corrected by a little without a restart */
 					VEC_PUSH(&ev->targets.items[s->target].restarts, v->t[i]);
+			}
 		}
 }
 

@@ -19,8 +19,9 @@ static void listen(struct heartbeat *h, const struct series_view *v, int64_t t_m
 		h->last_ms = ms;
 	h->found = true;
 	h->moved |= moved;
-	h->twice |= at > 0;
-	h->in_last_pair |= at > 0 && v->v[at] != v->v[at - 1];
+	ptrdiff_t before = view_before(v, at);
+	h->twice |= before >= 0;
+	h->in_last_pair |= before >= 0 && v->v[at] != v->v[before];
 }
 
 static void listen_to_members(struct evaluation *ev, struct heartbeat *h, size_t scheduler, const struct metric_spec *m)

@@ -31,6 +31,8 @@ int64_t target_patience_ms(const struct target_evidence *t);
 struct increase view_increase(const struct series_view *v, const struct window_ends *w);
 /* Adds the times at which the counter fell. */
 void restart_times_of_falls(struct arena *arena, const struct series_view *v, struct restart_times *times);
+/* Index of the newest sample before index i, over stale markers (a scrape that failed is no sample); -1. */
+ptrdiff_t view_before(const struct series_view *v, ptrdiff_t i);
 /* When the series last changed at or before t: time of the first sample with the new value. Never: its oldest sample's time, *moved false.
  * No sample: INT64_MIN. */
 int64_t view_last_move_ms(const struct series_view *v, int64_t t_ms, bool *moved);
