@@ -227,7 +227,8 @@ static size_t troubles_count(const struct report *r)
 	return n;
 }
 
-/* Those that are trouble, the worst first, the second in full only where they are few. That data are missing is one sentence: who is silent stands below, with advice. */
+/* Those that are trouble, the worst first, the second in full only where they are few. That data are missing is one sentence: who is silent
+ * stands below, with advice. */
 static void findings_troubles(struct page *p, const struct watch *w)
 {
 	const struct report *r = w->report;
@@ -324,7 +325,8 @@ static void render_readings(struct page *p, const struct watch *w, bool all)
 		if (!scope_has_readings(r, s))
 			continue;
 		if (!all && ++shown > 3) {
-			page_print(p, STYLE_DIM, "more pools: --all"), page_line(p);
+			page_add(p, STR("more pools: --all"), STYLE_DIM);
+			page_line(p);
 			break;
 		}
 		snprintf(title, sizeof title, "pool " STR_FMT " (%s, %zu target%s)", STR_ARG(s->name),

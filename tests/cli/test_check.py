@@ -422,6 +422,12 @@ class Signals(Case):
         d = json.loads(goodput("signals", "ttft_p99", "--json").out)
         self.assertEqual((len(d["signals"]), d["signals"][0]["unit"]), (1, "s"))
 
+    def test_findings_as_json(self):
+        d = json.loads(goodput("signals", "kv-thrash", "--json").out)
+        self.assertEqual((d["signals"], [f["id"] for f in d["findings"]]), ([], ["kv-thrash"]))
+        self.assertIn("kv-pressure", d["findings"][0]["suppresses"])
+        self.assertNotIn("findings", json.loads(goodput("signals", "ttft_p99", "--json").out))
+
     def test_bound(self):
         page = self.path("a.prom", pages.vllm_page(1))
         text = goodput("signals", "--promql", "ttft_p99", page).out
