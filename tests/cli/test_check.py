@@ -434,6 +434,12 @@ class Signals(Case):
         d = json.loads(goodput("signals", "ttft_p99", "--json").out)
         self.assertEqual((len(d["signals"]), d["signals"][0]["unit"]), (1, "s"))
 
+    def test_conditions_in_promql(self):
+        mine = self.path("mine.yaml", "signals:\n- {id: mine, expr: 'count(finished{finished_reason=\"sto[pq]\"}) + count(finished{finished_reason=\"a\\.b\"})'}\n")
+        text = goodput("signals", "--promql", "mine", "--catalog", mine, self.path("a.prom", pages.vllm_page(1))).out
+        self.assertIn('{finished_reason=~"sto[pq]"}', text)
+        self.assertIn('{finished_reason="a.b"}', text)
+
     def test_findings_as_json(self):
         d = json.loads(goodput("signals", "kv-thrash", "--json").out)
         self.assertEqual((d["signals"], [f["id"] for f in d["findings"]]), ([], ["kv-thrash"]))
