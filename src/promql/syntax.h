@@ -46,7 +46,6 @@ struct matching {
 	struct str *labels;
 	size_t label_count;
 	enum match_side side;
-	bool include_given;
 	struct str *include; /* of group_left and group_right */
 	size_t include_count;
 };
