@@ -319,7 +319,7 @@ static void render_readings(struct page *p, const struct watch *w, bool all)
 	size_t shown = 0;
 
 	/* Where nobody answers, every figure is unknown for the one reason that is told below. */
-	for (size_t i = 0; r->targets_up && i < r->scope_count; i++) {
+	for (size_t i = 0; (r->targets_up || r->targets_judged) && i < r->scope_count; i++) {
 		const struct scope *s = &r->scopes[i];
 
 		if (!scope_has_readings(r, s))
