@@ -203,12 +203,9 @@ struct pool_spec {
 	struct { struct str label; struct str pattern; struct regex *re; } *match; /* on target labels, "target" and "model" */
 	size_t match_count;
 	enum pool_role role;
-	bool role_given;
 	struct str class_name;        /* "interactive" (default), "batch" */
 	double slo_ttft_s, slo_tpot_s, slo_e2e_s; /* NAN when not given */
-	struct str gpu;
-	double price_per_hour, memory_limit_bytes; /* NAN when not given */
-	struct str success_reasons;   /* "stop|length" */
+	double memory_limit_bytes;    /* NAN when not given */
 };
 
 struct catalog {

@@ -177,7 +177,7 @@ static bool load_finding_fields(struct loader *l, const struct yaml *map, struct
 
 	if (!load_choice(map, "severity", severity_names, &severity, e) || !yaml_get_str(map, "title", &spec->title, e) ||
 		!yaml_get_str(map, "explain", &spec->explain, e) || !yaml_get_str(map, "requirement", &spec->requirement, e) ||
-		!yaml_get_str(map, "class", &spec->class_only, e) || !yaml_get_bool(map, "fresh", &spec->fresh, e) ||
+		!load_class(map, &spec->class_only, e) || !yaml_get_bool(map, "fresh", &spec->fresh, e) ||
 		!yaml_get_bool(map, "data", &spec->about_data, e) || !yaml_get_bool(map, "symptom", &spec->symptom, e))
 		return false;
 	spec->severity = (enum severity)severity;

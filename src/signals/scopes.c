@@ -71,7 +71,7 @@ static struct pool_spec *default_pool(struct evidence *ev, struct str model, enu
 {
 	struct pool_spec *p = ARENA_NEW(ev->arena, struct pool_spec);
 	*p = (struct pool_spec){ .role = role, .class_name = STR("interactive"), .slo_ttft_s = NAN, .slo_tpot_s = NAN, .slo_e2e_s = NAN,
-		.price_per_hour = NAN, .memory_limit_bytes = NAN, .success_reasons = STR("stop|length") };
+		.memory_limit_bytes = NAN };
 	p->name = !model.len ? arena_printf(ev->arena, "pool %s", pool_role_name(role)) :
 	          role == ROLE_MIXED ? model : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));
 	return p;
