@@ -223,7 +223,7 @@ fleet.spec_mean_acceptance_length@t0..t1 near 2.5
 fleet.spec_acceptance_pos0@t0..t1 near 0.8
 fleet.spec_acceptance_pos2@t0..t1 near 0.2
 pod-c.spec_acceptance_pos2@t0..t1 near 0  drafted, never accepted
-fleet.spec_acceptance_pos3@t0..t1 unknown  drafts have three tokens
+fleet.spec_acceptance_pos3@t0..t1 unknown -  drafts have three tokens
 fleet.spec_identity_ok@t0..t1 eq yes
 """,
 )
@@ -234,18 +234,26 @@ case(
     [
         ("t0", 0, "whole", busy(0, 0, 0, waiting=2)),
         ("t0", 0, "broken", busy(0, 0, 0, waiting=3).raw("vllm:num_preemptions_total{")),
-        ("t0", 0, "windows", busy(0, 0, 0, waiting=4).body().replace(b"\n", b"\r\n")),
     ],
     """
-fleet.targets_expected@t0 near 3
+fleet.targets_expected@t0 near 2
 fleet.targets_reporting@t0 near 1
 fleet.waiting@t0 atleast 5  whole lines before an error are kept
-windows.waiting@t0 unknown
 finding verdict scrape-partial
 broken.finding verdict page-malformed
-windows.finding verdict page-malformed
 whole.finding not page-malformed
 severity eq warning
+""",
+)
+case(
+    "v16-windows-line-ends",
+    [("t0", 0, "svc", busy(0, 0, 0, waiting=4).body().replace(b"\n", b"\r\n"))],
+    """
+waiting@t0 unknown
+targets_reporting@t0 near 0
+finding verdict page-malformed
+finding verdict scrape-partial
+severity eq critical
 """,
 )
 
@@ -309,7 +317,7 @@ case(
     """
 embed.e2e_p99_s@t0..t1 atmost 0.3
 chat.e2e_p50_s@t0..t1 near 3.75
-fleet.e2e_p99_s@t0..t1 unknown  of which model?
+fleet.e2e_p99_s@t0..t1 unknown -  of which model?
 fleet.finished@t0..t1 near 400
 embed.token_io_ratio@t0..t1 unknown
 chat.token_io_ratio@t0..t1 near 5
