@@ -50,7 +50,6 @@ struct scrape_record {
 	size_t dropped_lines, bytes;
 	struct str when;      /* the recording's own name of the moment, "" elsewhere */
 	struct str detail;    /* one line: parse error with position, curl's words ...; may be empty */
-	bool engine_families; /* some family of a known engine or exporter was there (set by whoever binds; true by default) */
 };
 
 struct target {

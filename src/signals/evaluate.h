@@ -38,7 +38,6 @@ struct trust {
 	bool known;                          /* a heartbeat was seen at least twice */
 	bool stale;                          /* it stands still with work running or waiting */
 	int64_t since_ms;                    /* when it last moved (the oldest sample when it never did) */
-	bool moved_ever;                     /* in the history */
 	bool idle;                           /* nothing running, nothing waiting */
 };
 struct trust evaluation_trust(struct evaluation *ev, size_t scheduler);
@@ -52,7 +51,6 @@ struct report_request {
 	struct window shown;                 /* the window whose readings are reported */
 	bool only_shown;                     /* findings of that window alone (--window, --at) */
 	const struct window *reference;      /* --against; NULL */
-	int64_t now_ms;
 };
 struct report *report_new(struct arena *arena, struct evidence *evidence, const struct report_request *request);
 

@@ -60,7 +60,6 @@ struct evidence {
 	VEC(struct scheduler) schedulers;
 	int64_t from_ms, to_ms;
 	const struct pool_spec **pool_specs; /* configured or by default; filled by scopes_build */
-	size_t pool_spec_count;
 	struct trends *trends;               /* histories summed up once; detectors/trends.c, made on demand */
 };
 

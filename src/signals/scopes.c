@@ -83,7 +83,6 @@ static void assign_pools(struct evidence *ev)
 	if (ev->pool_specs)
 		return;
 	ev->pool_specs = arena_zalloc(ev->arena, ev->targets.count + 1, sizeof *ev->pool_specs);
-	ev->pool_spec_count = ev->targets.count;
 	VEC(struct { struct pool_spec *pool; struct str model; }) known = { 0 };
 	for (size_t i = 0; i < ev->targets.count; i++) {
 		struct str model = target_model(ev, i);

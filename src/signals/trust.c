@@ -78,7 +78,7 @@ static bool is_idle(struct evaluation *ev, size_t scheduler)
 struct trust evaluation_trust(struct evaluation *ev, size_t scheduler)
 {
 	struct heartbeat h = heartbeat_of(ev, scheduler);
-	struct trust t = { .idle = is_idle(ev, scheduler), .since_ms = h.last_ms, .moved_ever = h.moved };
+	struct trust t = { .idle = is_idle(ev, scheduler), .since_ms = h.last_ms };
 	t.known = h.found && h.twice;
 	t.stale = t.known && !h.in_last_pair && !t.idle;
 	return t;
