@@ -238,7 +238,7 @@ case(
     """
 fleet.targets_expected@t0 near 2
 fleet.targets_reporting@t0 near 1
-fleet.waiting@t0 atleast 5  whole lines before an error are kept
+fleet.waiting@t0 near 5  whole lines before an error are kept
 finding verdict scrape-partial
 broken.finding verdict page-malformed
 whole.finding not page-malformed
