@@ -17,10 +17,10 @@ struct candidate {
 
 struct builder {
 	struct evidence *ev;
-	struct map candidates;       /* exposed series name → struct candidate list */
-	struct map targets;          /* "job\0instance" → index + 1 */
-	struct map schedulers;       /* "target\0key" → index + 1 */
-	struct map families;         /* "target\0family" → index + 1 in the target's families */
+	struct map candidates; /* exposed series name → struct candidate list */
+	struct map targets;    /* "job\0instance" → index + 1 */
+	struct map schedulers; /* "target\0key" → index + 1 */
+	struct map families;   /* "target\0family" → index + 1 in the target's families */
 	struct buf key;
 };
 
@@ -38,7 +38,7 @@ static void add_candidate(struct builder *b, struct str name, const char *suffix
 
 static void list_candidates(struct builder *b)
 {
-	VEC_EACH(&b->ev->catalog->engines, engine)
+	VEC_EACH (&b->ev->catalog->engines, engine)
 		for (size_t m = 0; m < (*engine)->metric_count; m++)
 			for (size_t n = 0; n < (*engine)->metrics[m].name_count; n++) {
 				const struct engine_metric *entry = &(*engine)->metrics[m];
@@ -47,7 +47,9 @@ static void list_candidates(struct builder *b)
 					add_candidate(b, c.name->name, "", c);
 					continue;
 				}
-				static const char *const suffixes[] = { [PART_BUCKET] = "_bucket", [PART_SUM] = "_sum", [PART_COUNT] = "_count" };
+				static const char *const suffixes[] = {
+					[PART_BUCKET] = "_bucket", [PART_SUM] = "_sum", [PART_COUNT] = "_count"
+				};
 				for (c.part = PART_BUCKET; c.part <= PART_COUNT; c.part++)
 					add_candidate(b, c.name->name, suffixes[c.part], c);
 			}
@@ -117,7 +119,8 @@ static uint64_t identity_of(const struct labels *l, const struct engine_spec *en
 	uint64_t hash = 0;
 	for (uint32_t i = 0; i < l->count; i++) {
 		struct str name = l->items[i].name;
-		if (str_is(name, "le") || str_is(name, "__name__") || is_one_of(name, engine->duplicate_labels, engine->duplicate_label_count) ||
+		if (str_is(name, "le") || str_is(name, "__name__") ||
+			is_one_of(name, engine->duplicate_labels, engine->duplicate_label_count) ||
 			is_one_of(name, engine->writer_labels, engine->writer_label_count))
 			continue;
 		hash = hash_seeded(name.ptr, name.len, hash);
@@ -141,7 +144,7 @@ static bool where_holds(const struct name_spec *name, const struct labels *l)
 
 static bool key_is_taken(const struct evidence *ev, size_t target, struct str key)
 {
-	VEC_EACH(&ev->schedulers, s)
+	VEC_EACH (&ev->schedulers, s)
 		if (s->target == target && str_eq(s->key, key))
 			return true;
 	return false;
@@ -177,7 +180,7 @@ static size_t scheduler_of(struct builder *b, size_t target, const struct engine
 static struct member_list *list_of(struct scheduler *s, const struct candidate *c)
 {
 	__typeof__(&s->metrics[0]) lists = &s->metrics[c->entry->metric->index];
-	VEC_EACH(lists, list)
+	VEC_EACH (lists, list)
 		if (list->name == c->name)
 			return list;
 	VEC_PUSH(lists, (struct member_list){ .engine = c->engine, .entry = c->entry, .name = c->name });
@@ -280,12 +283,13 @@ static void find_restarts(struct evidence *ev, size_t scheduler)
 	if (!m)
 		return;
 	struct scheduler *s = &ev->schedulers.items[scheduler];
-	VEC_EACH(&s->metrics[m->index], list)
-		VEC_EACH(&list->members, member) {
+	VEC_EACH (&s->metrics[m->index], list)
+		VEC_EACH (&list->members, member) {
 			const struct series_view *v = &member->view;
 			for (size_t i = 1; i < v->count; i++) {
 				ptrdiff_t before = view_before(v, (ptrdiff_t)i);
-				if (before >= 0 && fabs(v->v[i] - v->v[before]) > 2) /* the clock may be corrected by a little without a restart */
+				if (before >= 0 &&
+					fabs(v->v[i] - v->v[before]) > 2) /* the clock may be corrected by a little without a restart */
 					VEC_PUSH(&ev->targets.items[s->target].restarts, v->t[i]);
 			}
 		}
@@ -295,12 +299,12 @@ static void finish_targets(struct evidence *ev)
 {
 	for (size_t i = 0; i < ev->schedulers.count; i++)
 		ev->targets.items[ev->schedulers.items[i].target].scheduler_count++;
-	VEC_EACH(&ev->targets, t) {
+	VEC_EACH (&ev->targets, t) {
 		t->schedulers = arena_alloc(ev->arena, (t->scheduler_count + 1) * sizeof *t->schedulers);
 		t->scheduler_count = 0;
 		if (t->families.count)
 			qsort(t->families.items, t->families.count, sizeof *t->families.items, family_order);
-		VEC_EACH(&t->families, f)
+		VEC_EACH (&t->families, f)
 			if (f->labels.count)
 				qsort(f->labels.items, f->labels.count, sizeof *f->labels.items, label_order);
 	}
@@ -311,8 +315,8 @@ static void finish_targets(struct evidence *ev)
 	}
 }
 
-bool evidence_build(struct evidence *ev, struct arena *arena, const struct catalog *c, const struct fleet *f, struct backend *b, int64_t from_ms,
-	int64_t to_ms, struct error *e)
+bool evidence_build(struct evidence *ev, struct arena *arena, const struct catalog *c, const struct fleet *f, struct backend *b,
+	int64_t from_ms, int64_t to_ms, struct error *e)
 {
 	*ev = (struct evidence){ .arena = arena, .catalog = c, .fleet = f, .from_ms = from_ms, .to_ms = to_ms };
 	struct matcher all;
@@ -345,8 +349,8 @@ bool evidence_build(struct evidence *ev, struct arena *arena, const struct catal
 
 void evidence_fini(struct evidence *ev)
 {
-	VEC_EACH(&ev->targets, t) {
-		VEC_EACH(&t->families, f) {
+	VEC_EACH (&ev->targets, t) {
+		VEC_EACH (&t->families, f) {
 			VEC_FREE(&f->labels);
 			VEC_FREE(&f->series);
 		}
@@ -354,9 +358,9 @@ void evidence_fini(struct evidence *ev)
 		VEC_FREE(&t->restarts);
 		VEC_FREE(&t->bindings);
 	}
-	VEC_EACH(&ev->schedulers, s)
+	VEC_EACH (&ev->schedulers, s)
 		for (size_t m = 0; m < ev->catalog->metrics.count; m++) {
-			VEC_EACH(&s->metrics[m], list)
+			VEC_EACH (&s->metrics[m], list)
 				VEC_FREE(&list->members);
 			VEC_FREE(&s->metrics[m]);
 		}
@@ -384,7 +388,7 @@ const struct scrape_record *evidence_scrape(const struct evidence *ev, size_t ta
 /* Is any series of the family on the page scraped at `t_ms`? */
 static bool family_is_shown(const struct family_seen *f, int64_t t_ms, int64_t slack_ms)
 {
-	VEC_EACH(&f->series, v)
+	VEC_EACH (&f->series, v)
 		if (view_at(v, t_ms, slack_ms) >= 0)
 			return true;
 	return false;
@@ -397,13 +401,13 @@ static struct binding *bind_page(struct evidence *ev, struct target_evidence *t,
 	uint64_t key = 0;
 	size_t shown = 0;
 	struct shown_family *families = mem_zalloc(t->families.count + 1, sizeof *families);
-	VEC_EACH(&t->families, f)
+	VEC_EACH (&t->families, f)
 		if (family_is_shown(f, t_ms, slack)) {
 			families[shown++] = (struct shown_family){ f->name, f->type, f->labels.items, f->labels.count, true };
 			key = hash_seeded(f->name.ptr, f->name.len, key + shown);
 		}
 	struct binding *found = NULL;
-	VEC_EACH(&t->bindings, known)
+	VEC_EACH (&t->bindings, known)
 		if (known->key == key)
 			found = known->binding;
 	if (!found) {
@@ -438,7 +442,7 @@ const struct member_list *evidence_members(struct evidence *ev, size_t scheduler
 	const struct binding *b = evidence_binding(ev, s->target, t_ms);
 	if (!b || !b->metrics[m->index].name)
 		return NULL;
-	VEC_EACH(&s->metrics[m->index], list)
+	VEC_EACH (&s->metrics[m->index], list)
 		if (list->name == b->metrics[m->index].name)
 			return list;
 	return NULL;

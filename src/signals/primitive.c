@@ -7,7 +7,9 @@ struct window_ends window_ends_of(struct evaluation *ev, size_t target, struct r
 {
 	const struct target_evidence *t = &ev->evidence->targets.items[target];
 	*restarts = (struct restart_times){ t->restarts.items, t->restarts.count };
-	struct window_ends w = { .from_ms = ev->window.from_ms, .to_ms = ev->window.to_ms, .patience_ms = target_patience_ms(t), .restarts = restarts };
+	struct window_ends w = {
+		.from_ms = ev->window.from_ms, .to_ms = ev->window.to_ms, .patience_ms = target_patience_ms(t), .restarts = restarts
+	};
 	const struct scrape_record *r = evidence_scrape(ev->evidence, target, w.from_ms);
 	if (r && r->outcome == SCRAPE_OK && w.from_ms - r->t_ms <= w.patience_ms && w.from_ms < w.to_ms) {
 		w.scraped_at_start = true;
@@ -113,7 +115,8 @@ static void add_level(struct levels *l, const struct reading *r, double weight)
 {
 	if (!reading_known(r)) {
 		l->invalid += r->reason == UNKNOWN_INVALID;
-		if (!l->known && l->context.kind == READING_UNKNOWN && (l->context.reason == UNKNOWN_NONE || l->context.reason == UNKNOWN_ABSENT))
+		if (!l->known && l->context.kind == READING_UNKNOWN &&
+			(l->context.reason == UNKNOWN_NONE || l->context.reason == UNKNOWN_ABSENT))
 			l->context = *r;
 		return;
 	}
@@ -145,7 +148,8 @@ static double weight_of(struct evaluation *ev, size_t scheduler, const struct me
 	return reading_is_number(&r) ? r.low : 0;
 }
 
-static struct levels scope_levels(struct evaluation *ev, const struct scope *s, const struct expression *x, int64_t t_ms, uint32_t *targets_in)
+static struct levels scope_levels(
+	struct evaluation *ev, const struct scope *s, const struct expression *x, int64_t t_ms, uint32_t *targets_in)
 {
 	struct levels l = { .context = reading_unknown(UNKNOWN_NONE, STR_EMPTY) };
 	struct level_query q = { x->metric, x->conditions, x->condition_count, t_ms };
@@ -170,11 +174,14 @@ static struct reading level_value(const struct expression *x, const struct level
 {
 	enum primitive p = x->primitive;
 	if (p == PRIMITIVE_LEVEL || p == PRIMITIVE_DELTA)
-		p = x->metric->merge == MERGE_SUM ? PRIMITIVE_LEVEL_SUM : x->metric->merge == MERGE_MAX ? PRIMITIVE_LEVEL_MAX : PRIMITIVE_LEVEL_MEAN;
+		p = x->metric->merge == MERGE_SUM   ? PRIMITIVE_LEVEL_SUM
+		    : x->metric->merge == MERGE_MAX ? PRIMITIVE_LEVEL_MAX
+						    : PRIMITIVE_LEVEL_MEAN;
 	double top = str_is(x->metric->unit, "ratio") ? 1 : INFINITY, n = (double)l->known, m = missing;
 	switch (p) {
 	case PRIMITIVE_LEVEL_SUM: return reading_bound(l->sum, missing ? (isinf(top) ? INFINITY : l->sum + m) : l->sum);
-	case PRIMITIVE_LEVEL_MAX: return missing && l->largest < top ? reading_bound(l->largest, isinf(top) ? INFINITY : top) : reading_value(l->largest);
+	case PRIMITIVE_LEVEL_MAX:
+		return missing && l->largest < top ? reading_bound(l->largest, isinf(top) ? INFINITY : top) : reading_value(l->largest);
 	case PRIMITIVE_LEVEL_MIN: return missing ? reading_bound(0, l->smallest) : reading_value(l->smallest);
 	case PRIMITIVE_LEVEL_WEIGHTED:
 		if (!l->weights_known)
@@ -192,8 +199,9 @@ static struct reading level_at(struct evaluation *ev, const struct scope *s, con
 	uint32_t in;
 	struct levels l = scope_levels(ev, s, x, t_ms, &in);
 	if (!l.known)
-		return l.context.reason == UNKNOWN_NONE || (l.context.reason == UNKNOWN_ABSENT && !l.context.why.len) ? unbound_reading(ev, s, x->metric)
-		                                                                                                   : l.context;
+		return l.context.reason == UNKNOWN_NONE || (l.context.reason == UNKNOWN_ABSENT && !l.context.why.len)
+			       ? unbound_reading(ev, s, x->metric)
+			       : l.context;
 	uint32_t missing = missing_targets(ev, s, x->metric, t_ms) + (uint32_t)l.invalid;
 	struct reading r = level_value(x, &l, missing);
 	r.stale = l.context.stale;
@@ -218,8 +226,8 @@ static struct reading delta_of(struct evaluation *ev, const struct scope *s, con
 
 /* ---- counts over a scope ---- */
 
-struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, const struct label_condition *conditions,
-	size_t condition_count)
+struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m,
+	const struct label_condition *conditions, size_t condition_count)
 {
 	const struct member_list *list = evidence_members(ev->evidence, scheduler, m, ev->window.to_ms);
 	struct increase sum = { .reason = UNKNOWN_ABSENT };
@@ -320,7 +328,8 @@ static struct reading sum_of(struct evaluation *ev, const struct scope *s, const
 	if (h.reason != UNKNOWN_NONE)
 		return reading_unknown(h.reason, h.why);
 	if (isnan(h.sum) || h.sum_reason == UNKNOWN_INVALID)
-		return reading_unknown(h.sum_reason == UNKNOWN_INVALID ? UNKNOWN_INVALID : UNKNOWN_ABSENT, h.sum_why.len ? h.sum_why : STR("no _sum"));
+		return reading_unknown(
+			h.sum_reason == UNKNOWN_INVALID ? UNKNOWN_INVALID : UNKNOWN_ABSENT, h.sum_why.len ? h.sum_why : STR("no _sum"));
 	double v = per_second ? h.sum / h.elapsed_s : h.sum;
 	struct reading r = h.over_reset || h.targets_in < h.targets_all ? reading_bound(v, INFINITY) : reading_value(v);
 	r.events = h.total;
@@ -375,7 +384,8 @@ static struct reading trend_of(struct evaluation *ev, const struct scope *s, con
 		const struct member_list *list = evidence_members(ev->evidence, s->members[i], x->metric, ev->window.to_ms);
 		for (size_t k = 0; list && k < list->members.count; k++) {
 			const struct series_view *v = &list->members.items[k].view;
-			int64_t patience = target_patience_ms(&ev->evidence->targets.items[ev->evidence->schedulers.items[s->members[i]].target]);
+			int64_t patience =
+				target_patience_ms(&ev->evidence->targets.items[ev->evidence->schedulers.items[s->members[i]].target]);
 			bound = true;
 			ptrdiff_t end = view_at(v, ev->window.to_ms, patience), start = view_at(v, ev->window.from_ms, patience);
 			if (end < 0 || start < 0 || end == start)

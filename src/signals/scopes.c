@@ -27,7 +27,8 @@ static double lifetime(struct evidence *ev, size_t target, const char *metric, c
 				continue;
 			if (isnan(sum))
 				sum = 0;
-			if (reason && !str_is(member_label(member->view.labels, name_spec_label(list->name, STR("finished_reason"))), reason))
+			if (reason &&
+				!str_is(member_label(member->view.labels, name_spec_label(list->name, STR("finished_reason"))), reason))
 				continue;
 			sum += member->view.v[member->view.count - 1] - (member->view.count > 1 ? member->view.v[0] : 0);
 		}
@@ -70,10 +71,15 @@ static bool pool_matches(const struct pool_spec *pool, const struct target *t, s
 static struct pool_spec *default_pool(struct evidence *ev, struct str model, enum pool_role role)
 {
 	struct pool_spec *p = ARENA_NEW(ev->arena, struct pool_spec);
-	*p = (struct pool_spec){ .role = role, .class_name = STR("interactive"), .slo_ttft_s = NAN, .slo_tpot_s = NAN, .slo_e2e_s = NAN,
+	*p = (struct pool_spec){ .role = role,
+		.class_name = STR("interactive"),
+		.slo_ttft_s = NAN,
+		.slo_tpot_s = NAN,
+		.slo_e2e_s = NAN,
 		.memory_limit_bytes = NAN };
-	p->name = !model.len ? arena_printf(ev->arena, "pool %s", pool_role_name(role)) :
-	          role == ROLE_MIXED ? model : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));
+	p->name = !model.len           ? arena_printf(ev->arena, "pool %s", pool_role_name(role))
+		  : role == ROLE_MIXED ? model
+				       : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));
 	return p;
 }
 
@@ -83,7 +89,11 @@ static void assign_pools(struct evidence *ev)
 	if (ev->pool_specs)
 		return;
 	ev->pool_specs = arena_zalloc(ev->arena, ev->targets.count + 1, sizeof *ev->pool_specs);
-	VEC(struct { struct pool_spec *pool; struct str model; }) known = { 0 };
+	VEC(struct {
+		struct pool_spec *pool;
+		struct str model;
+	})
+	known = { 0 };
 	for (size_t i = 0; i < ev->targets.count; i++) {
 		struct str model = target_model(ev, i);
 		for (size_t p = 0; p < ev->catalog->pools.count && !ev->pool_specs[i]; p++)

@@ -3,9 +3,9 @@
 
 /* What the heartbeat counters of a scheduler say at the window's end, taken together. */
 struct heartbeat {
-	bool found, twice;           /* a sample; two of one series */
-	bool moved, in_last_pair;    /* ever in the history; between the last two samples */
-	int64_t last_ms;             /* of the last movement; without one, of the oldest sample */
+	bool found, twice;        /* a sample; two of one series */
+	bool moved, in_last_pair; /* ever in the history; between the last two samples */
+	int64_t last_ms;          /* of the last movement; without one, of the oldest sample */
 };
 
 static void listen(struct heartbeat *h, const struct series_view *v, int64_t t_ms, int64_t patience_ms)

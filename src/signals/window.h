@@ -6,17 +6,17 @@
 #include "signals/evaluate.h"
 
 struct restart_times {
-	const int64_t *t;            /* first sample of the new process, or after the fall */
+	const int64_t *t; /* first sample of the new process, or after the fall */
 	size_t count;
 };
 
 /* The ends of a window as one target saw them. */
 struct window_ends {
 	int64_t from_ms, to_ms;
-	int64_t patience_ms;         /* an end older than this is no end: 1.5 scrape intervals */
-	bool scraped_at_start;       /* the target answered a scrape near the start */
+	int64_t patience_ms;   /* an end older than this is no end: 1.5 scrape intervals */
+	bool scraped_at_start; /* the target answered a scrape near the start */
 	int64_t start_scrape_ms;
-	int64_t born_ms;             /* process start, 0 unknown */
+	int64_t born_ms; /* process start, 0 unknown */
 	const struct restart_times *restarts;
 };
 
@@ -24,7 +24,7 @@ struct increase {
 	bool known;
 	enum unknown_reason reason;
 	double value, elapsed_s;
-	bool reset;                  /* what happened between the last sample and the reset is lost: at least `value` */
+	bool reset; /* what happened between the last sample and the reset is lost: at least `value` */
 };
 
 int64_t target_patience_ms(const struct target_evidence *t);
@@ -58,13 +58,13 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 
 /* ---- counts and histograms ---- */
 struct histogram {
-	double *bounds;              /* rising; the last may be +Inf */
-	double *counts;              /* per cell, not cumulative */
+	double *bounds; /* rising; the last may be +Inf */
+	double *counts; /* per cell, not cumulative */
 	size_t count;
-	double sum, total;           /* _sum and _count increases; NAN when not exported */
+	double sum, total; /* _sum and _count increases; NAN when not exported */
 	double elapsed_s;
 	bool over_reset;
-	enum unknown_reason reason;  /* not NONE: nothing usable */
+	enum unknown_reason reason; /* not NONE: nothing usable */
 	struct str why;
 	enum unknown_reason bucket_reason; /* buckets are missing or contradict themselves; sum and total may still be good */
 	struct str bucket_why;
@@ -72,12 +72,12 @@ struct histogram {
 	struct str sum_why;
 	struct str exposed, note;
 	uint32_t targets_in, targets_all;
-	uint32_t layouts;            /* different bucket layouts merged */
-	uint32_t left_out;           /* schedulers whose histogram contradicts itself, while others' do not */
+	uint32_t layouts;  /* different bucket layouts merged */
+	uint32_t left_out; /* schedulers whose histogram contradicts itself, while others' do not */
 };
 /* Increase over the evaluation's window of one counter at one scheduler (all members summed). */
-struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, const struct label_condition *conditions,
-	size_t condition_count);
+struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m,
+	const struct label_condition *conditions, size_t condition_count);
 /* The histogram of one scheduler, and of a whole scope (merged on equal, else common bounds). False when the metric is bound nowhere. */
 bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, struct histogram *h);
 bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, struct histogram *h);
