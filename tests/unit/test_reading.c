@@ -1,11 +1,9 @@
 /* Readings: interval arithmetic, three-valued comparison, and how they are printed. Unknown is never zero. */
 #include "signals/reading.h"
 
-#include <cmocka.h>
+#include "unit.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 static struct reading op(char o, struct reading a, struct reading b)
 {
