@@ -23,35 +23,52 @@ static bool job_read(const struct yaml *node, struct job *job, struct error *e)
 	return true;
 }
 
+static bool is_one_of(struct str word, const char *const *words)
+{
+	while (*words && !str_is(word, *words))
+		words++;
+	return *words != NULL;
+}
+
+/* What of the job is not done here. How often to scrape is the command's business: that goes without saying. */
 static void job_note(const struct yaml *node, const struct job *job)
 {
-	static const char *const secret[] = { "basic_auth", "authorization", "oauth2", "bearer_token", "bearer_token_file", "tls_config" };
+	static const char *const read[] = { "job_name", "scheme", "metrics_path", "static_configs", "scrape_interval", NULL };
+	static const char *const secret[] = { "basic_auth", "authorization", "oauth2", "bearer_token", "bearer_token_file", "tls_config",
+		NULL };
 
-	YAML_EACH (node, member)
+	YAML_EACH (node, member) {
+		if (is_one_of(member->key, read))
+			continue;
 		if (str_ends(member->key, STR("_sd_configs")))
 			log_note("job \"" STR_FMT "\": " STR_FMT
 				 " is not served here: name its targets, or ask its Prometheus (--prometheus)",
 				STR_ARG(job->name), STR_ARG(member->key));
-	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
-		if (yaml_get(node, secret[i]))
-			log_note("job \"" STR_FMT "\": %s is not read: use --bearer-token-file, --ca-file or --insecure",
-				STR_ARG(job->name), secret[i]);
+		else
+			log_note("job \"" STR_FMT "\": " STR_FMT " is not read%s", STR_ARG(job->name), STR_ARG(member->key),
+				is_one_of(member->key, secret) ? ": use --bearer-token-file, --ca-file or --insecure" : "");
+	}
 }
 
 /* Adds the static labels of a group to the target's. */
-static void target_label(struct target *t, const struct yaml *labels)
+static bool target_label(struct target *t, const struct yaml *labels, struct error *e)
 {
-	struct labels_builder *b = NEW(struct labels_builder);
+	struct labels_builder b;
 
-	labels_builder_init(b, t->labels);
-	YAML_EACH (labels, label)
-		labels_builder_set(b, label->key, label->text);
+	labels_builder_init(&b, t->labels);
+	YAML_EACH (labels, label) {
+		if (label->kind != YAML_SCALAR)
+			return yaml_error(label, e, "labels: expected a text");
+		labels_builder_set(&b, label->key, label->text);
+	}
+	if (b.overflowed)
+		return yaml_error(labels, e, "labels: at most %zu with job and instance", ARRAY_LEN(b.items));
 	/* The builder borrows from the old set. */
-	struct labels *extended = labels_builder_build(b);
+	struct labels *extended = labels_builder_build(&b);
 
 	labels_unref(t->labels);
 	t->labels = extended;
-	mem_free(b);
+	return true;
 }
 
 static bool group_read(struct watch *w, const struct job *job, const struct yaml *group, struct error *e)
@@ -60,6 +77,8 @@ static bool group_read(struct watch *w, const struct job *job, const struct yaml
 
 	if (!targets || targets->kind != YAML_LIST)
 		return yaml_error(targets ? targets : group, e, "static_configs: expected targets: [host:port, ...]");
+	if (labels && labels->kind != YAML_MAP && !yaml_is_null(labels))
+		return yaml_error(labels, e, "labels: expected name: value");
 	YAML_EACH (targets, target) {
 		struct error why = { 0 };
 		struct str url, name;
@@ -68,7 +87,8 @@ static bool group_read(struct watch *w, const struct job *job, const struct yaml
 
 		if (!scrape_url(&w->arena, text, &url, &name, &why))
 			return yaml_error(target, e, "%s", why.message);
-		target_label(fleet_target(&w->data.fleet, name, url, job->name), labels);
+		if (!target_label(fleet_target(&w->data.fleet, name, url, job->name), labels, e))
+			return false;
 	}
 	return true;
 }
@@ -85,6 +105,8 @@ static bool jobs_read(struct watch *w, const struct yaml *jobs, struct error *e)
 		job_note(node, &job);
 		const struct yaml *groups = yaml_get(node, "static_configs");
 
+		if (groups && groups->kind != YAML_LIST && !yaml_is_null(groups))
+			return yaml_error(groups, e, "static_configs: expected a list of targets and labels");
 		YAML_EACH (groups, group)
 			if (!group_read(w, &job, group, e))
 				return false;

@@ -243,11 +243,16 @@ class Live(Case):
     def test_config(self):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
             config = ("scrape_configs:\n- job_name: llm\n  static_configs:\n  - targets: [%s]\n    labels: {zone: a}\n"
-                      "- job_name: k8s\n  kubernetes_sd_configs: [{role: pod}]\n" % server.address)
+                      "- job_name: k8s\n  kubernetes_sd_configs: [{role: pod}]\n  relabel_configs: []\n  scrape_interval: 15s\n" % server.address)
             result = goodput("check", "--config", self.path("goodput.yaml", config), "--json", "--window", "1s")
             self.assertIn("kubernetes_sd_configs", result.err)
+            self.assertIn("relabel_configs is not read", result.err)
+            self.assertNotIn("scrape_interval", result.err)
             self.assertEqual(json.loads(result.out)["targets"][0]["name"], server.address)
         self.failed(goodput("check", "--config", self.path("bad.yaml", "scrape_configs: [\n")), 65, "bad.yaml")
+        for labels in ("[a]", "{a: [b]}", "text", "{%s}" % ", ".join(f"l{i}: x" for i in range(70))):
+            text = "scrape_configs:\n- job_name: a\n  static_configs:\n  - targets: [x:1]\n    labels: %s\n" % labels
+            self.failed(goodput("check", "--config", self.path("bad.yaml", text)), 65, "bad.yaml:5", "labels")
         self.failed(goodput("check", "x:1", "--catalog", self.path("cat.yaml", "signals:\n- id: a\n  expr: nosuch(\n")), 65, "cat.yaml:3")
         self.failed(goodput("check", "x:1", "--pools", self.path("pools.yaml", "pools:\n- nam: x\n")), 65, "pools.yaml:2")
 
