@@ -183,7 +183,7 @@ const char *severity_name(enum severity s);
 enum action_grade { ACTION_NOW, ACTION_SHIFT, ACTION_LATER };
 struct action_spec {
 	enum action_grade grade;
-	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url are filled in */
+	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in */
 };
 
 /* At which scopes a finding is looked for. */

@@ -93,8 +93,22 @@ static struct reading blast_radius(const struct finding *f)
 /* ---- actions ---- */
 
 struct place {
-	struct str target, url, model, engine;
+	struct str target, url, page, model, engine; /* page: what is scraped; url: where the API begins */
 };
+
+/* http://host:8000/v1 of http://host:8000/v1/metrics; the address alone where the page's path says nothing about the API's. */
+static struct str url_of_page(struct str page)
+{
+	static const char *const paths[] = { "/prometheus/metrics", "/metrics" };
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (str_ends(page, str_from(paths[i])))
+			return str_head(page, page.len - strlen(paths[i]));
+	ptrdiff_t colon = str_find(page, ':');
+	if (colon < 0 || !str_starts(str_skip(page, (size_t)colon), STR("://")))
+		return page;
+	ptrdiff_t path = str_find(str_skip(page, (size_t)colon + 3), '/');
+	return path < 0 ? page : str_head(page, (size_t)(colon + 3 + path));
+}
 
 /* The target that a command is for: the scope's own, else the first one named. */
 static struct place place_of(struct evaluation *ev, struct arena *arena, const struct finding *f)
@@ -109,12 +123,11 @@ static struct place place_of(struct evaluation *ev, struct arena *arena, const s
 		size_t index = s->kind == SCOPE_FLEET || s->kind == SCOPE_POOL ? s->targets[0] : s->target;
 		const struct target *t = ev->evidence->targets.items[index].target;
 		p.target = t->name;
-		p.url = t->url;
+		p.page = t->url;
 	}
-	if (str_ends(p.url, STR("/metrics"))) /* commands append their own path */
-		p.url = str_head(p.url, p.url.len - 8);
-	else if (!p.url.len)
-		p.url = arena_printf(arena, "http://" STR_FMT, STR_ARG(p.target));
+	if (!p.page.len)
+		p.page = arena_printf(arena, "http://" STR_FMT "/metrics", STR_ARG(p.target));
+	p.url = url_of_page(p.page);
 	return p;
 }
 
@@ -134,7 +147,8 @@ static struct str fill_placeholders(struct arena *arena, const struct place *p, 
 {
 	const struct {
 		struct str name, value;
-	} fills[] = { { STR("$target"), p->target }, { STR("$url"), p->url }, { STR("$model"), p->model }, { STR("$engine"), p->engine } };
+	} fills[] = { { STR("$target"), p->target }, { STR("$url"), p->url }, { STR("$page"), p->page }, { STR("$model"), p->model },
+		{ STR("$engine"), p->engine } };
 	if (str_find(text, '$') < 0)
 		return text;
 	struct buf out;
@@ -160,6 +174,7 @@ static struct place place_of_command(struct place p)
 {
 	return (struct place){ .target = is_shell_word(p.target) ? p.target : STR("TARGET"),
 		.url = is_shell_word(p.url) ? p.url : STR("URL"),
+		.page = is_shell_word(p.page) ? p.page : STR("URL/metrics"),
 		.model = is_shell_word(p.model) ? p.model : STR("MODEL"),
 		.engine = is_shell_word(p.engine) ? p.engine : STR("ENGINE") };
 }

@@ -221,6 +221,20 @@ class Live(Case):
                 self.assertEqual(d["targets"][0]["outcome"], outcome)
                 self.assertIn("advice", d["targets"][0])
 
+    def test_commands_know_where_the_page_is(self):
+        with pages.Server(lambda path, count: (401, "text/plain", "no")) as server:
+            for path in ("/metrics", "/prometheus/metrics", "/stats"):
+                d = self.document(f"http://{server.address}{path}", "--window", "1s", status=3)
+                partial = next(f for f in d["findings"] if f["id"] == "scrape-partial")
+                self.assertTrue(partial["actions"][0]["command"].endswith(f" http://{server.address}{path}"), partial["actions"][0])
+
+    def test_answers_of_one_kind_are_grouped(self):
+        with pages.Server(lambda path, count: (int(path[1:4]), "text/plain", "no")) as server:
+            targets = [f"http://{server.address}/{status}/{i}" for status in (500, 502) for i in range(2)]
+            text = " ".join(goodput("check", *targets, "--window", "1s").out.split())
+            self.assertIn("500/1: HTTP 500", text)
+            self.assertIn("502/1: HTTP 502", text)
+
     def test_timeout(self):
         with pages.Server(pages.slow) as server:
             d = self.document(server.address, "--window", "1s", "--timeout", "300ms", status=3)
