@@ -131,10 +131,13 @@ static void judge_scheduler(struct evaluation *ev, size_t scheduler)
 		return;
 	int64_t still_ms = ev->window.to_ms - t.since_ms;
 	bool busy = gauge_at(ev, scheduler, "running", &running) && running > 0;
-	if (still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms))
-		evaluation_raise(ev, "engine-stalled", scope_of_scheduler(ev, scheduler), NULL, 0, 1, STR_EMPTY);
-	else if (still_ms >= STALE_MS)
-		evaluation_raise(ev, "stale-gauges", scope_of_scheduler(ev, scheduler), NULL, 0, 1, STR_EMPTY);
+	bool stalled = still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms);
+	if (!stalled && still_ms < STALE_MS)
+		return;
+	struct scope *s = scope_of_scheduler(ev, scheduler);
+	struct finding *f = evaluation_raise(ev, stalled ? "engine-stalled" : "stale-gauges", s, NULL, 0, 1, STR_EMPTY);
+	if (f) /* it began with the last step */
+		f->onset_ms = t.since_ms;
 }
 
 /* ---- averages of an interval that is long over ---- */
