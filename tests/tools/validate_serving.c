@@ -100,6 +100,7 @@ static void score_loop(struct runner *run, const struct tsv *tsv, size_t row, co
 
 void validate_serving(struct runner *run, const struct tsv *tsv)
 {
+	VEC_FREE(&run->serving.rows);
 	run->serving = *tsv;
 	for (size_t row = 0; row < tsv->rows.count; row++) {
 		struct served s;
