@@ -12,7 +12,7 @@ struct band cost_band(const struct deployment *d)
 {
 	bool plain = d->model->experts == 0 && (d->weights == PRECISION_BF16 || d->weights == PRECISION_FP8) && d->dp == 1;
 	enum confidence confidence = !d->gpu->calibrated ? CONFIDENCE_UNCALIBRATED : plain ? CONFIDENCE_CALIBRATED : CONFIDENCE_RELATED;
-	static const double widths[] = { 0.12, 0.25, 0.35 };
+	static const double widths[] = { 0.15, 0.30, 0.45 };
 
 	return (struct band){ confidence, 1 / (1 + widths[confidence]), 1 + widths[confidence] };
 }

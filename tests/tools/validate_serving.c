@@ -117,8 +117,8 @@ void validate_serving(struct runner *run, const struct tsv *tsv)
 		band = cost_band(&s.deployment);
 		served_run(&s, 1, 1, &o[0]);
 		if (!run->quick) {
-			served_run(&s, band.fast, 0.5, &o[1]);
-			served_run(&s, band.slow, 1.5, &o[2]);
+			served_run(&s, band.fast, 0.4, &o[1]);
+			served_run(&s, band.slow, 1.8, &o[2]);
 		}
 		{
 			const struct outcome *at[3] = { &o[0], &o[run->quick ? 0 : 1], &o[run->quick ? 0 : 2] };

@@ -146,8 +146,8 @@ void validate_trace(struct runner *run, const struct tsv *tsv)
 	label = arena_cstr(&run->arena, str_head(name, name.len - 4));
 	band = cost_band(&s.deployment);
 	replay_all(tsv, &s, 1, 1, &o[0]);
-	replay_all(tsv, &s, run->quick ? 1 : band.fast, 0.5, &o[1]);
-	replay_all(tsv, &s, run->quick ? 1 : band.slow, 1.5, &o[2]);
+	replay_all(tsv, &s, run->quick ? 1 : band.fast, 0.4, &o[1]);
+	replay_all(tsv, &s, run->quick ? 1 : band.slow, 1.8, &o[2]);
 	for (size_t i = 0; i < 3; i++)
 		sort_all(&o[i]);
 	measured_all(tsv, &measured);
