@@ -36,19 +36,9 @@ static void on_housekeeping(uv_timer_t *timer)
 
 static bool add_faults(struct simulator *sim, const struct sim_options *o, struct error *e)
 {
-	for (size_t i = 0; i < o->fault_count; i++) {
-		struct fault f;
-
-		if (!fault_parse(str_from(o->faults[i]), 0, &f, e))
+	for (size_t i = 0; i < o->fault_count; i++)
+		if (!sim_add_fault(sim, str_from(o->faults[i]), 0, -1, e))
 			return false;
-		if (f.replica >= (int)sim->replica_count)
-			return error_set(e, EXIT_USAGE, "--fault %s: replicas are numbered 0 to %u", o->faults[i], sim->replica_count - 1);
-		if (f.kind == FAULT_ACCEPTANCE && sim->setup->engine.spec.method == SPEC_NONE)
-			return error_set(e, EXIT_USAGE, "--fault %s: nothing is drafted without --speculative-config", o->faults[i]);
-		if (f.kind == FAULT_TRANSFER && !sim->setup->transfer.on)
-			return error_set(e, EXIT_USAGE, "--fault %s: nothing is transferred without --kv-transfer-config", o->faults[i]);
-		VEC_PUSH(&sim->faults.items, f);
-	}
 	return true;
 }
 
