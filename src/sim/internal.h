@@ -100,6 +100,7 @@ struct simulator {
 	int64_t origin_ns;
 	const struct setup *setup;
 	const volatile bool *stop;
+	double stop_at; /* when patience with what is in progress ends; 0: not stopping */
 	struct replica *replicas;
 	uint32_t replica_count;
 	struct fault_list faults;

@@ -5,7 +5,7 @@
 
 #include <sys/resource.h>
 
-enum { HOUSEKEEPING_MS = 100 };
+enum { HOUSEKEEPING_MS = 100, GRACE_S = 3 };
 
 /* ---- housekeeping ---- */
 
@@ -18,11 +18,33 @@ static void close_all(struct simulator *sim)
 	sim_clock_close(sim);
 }
 
+static bool somebody_waits(const struct simulator *sim)
+{
+	for (uint32_t i = 0; i < sim->replica_count; i++)
+		for (const struct answer *a = sim->replicas[i].answers; a; a = a->next)
+			if (a->exchange)
+				return true;
+	return false;
+}
+
+/* No new requests; those in progress have a moment to end. */
+static void begin_stop(struct simulator *sim)
+{
+	sim->stop_at = sim_now(sim) + GRACE_S;
+	traffic_free(sim->traffic);
+	sim->traffic = NULL;
+	for (uint32_t i = 0; i < sim->replica_count; i++)
+		if (sim->replicas[i].server)
+			server_stop(sim->replicas[i].server);
+}
+
 static void on_housekeeping(uv_timer_t *timer)
 {
 	struct simulator *sim = timer->data;
 
-	if (*sim->stop) {
+	if (*sim->stop && !sim->stop_at)
+		begin_stop(sim);
+	if (sim->stop_at && (!somebody_waits(sim) || sim_now(sim) >= sim->stop_at)) {
 		close_all(sim);
 		return;
 	}

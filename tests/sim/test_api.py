@@ -248,6 +248,75 @@ def test_two_engines_and_replicas():
         assert sim.value('process_start_time_seconds') is None
 
 
+def test_stop():
+    """SIGTERM: new connections are refused, a stream in progress still ends."""
+    with Sim('--step-time', '10') as sim:
+        connection = http.client.HTTPConnection('127.0.0.1', sim.port)
+        connection.request('POST', '/v1/completions', json.dumps({'prompt': 'x', 'max_tokens': 80, 'ignore_eos': True, 'stream': True}),
+                           {'Content-Type': 'application/json'})
+        answer = connection.getresponse()
+        answer.read(10)
+        sim.process.terminate()
+        time.sleep(0.3)
+        try:
+            sim.page()
+            raise AssertionError('a new request was taken')
+        except OSError:
+            pass
+        assert answer.read().endswith(b'data: [DONE]\n\n')
+        sim.process.wait(10)
+
+
+def test_abuse():
+    """Clients that break off at any moment, nonsense, and faults coming and going: no harm done, nothing left over."""
+    import random
+    import threading
+    draw = random.Random(5)
+    nixl = ['--kv-transfer-config', '{"kv_connector":"NixlConnector","kv_role":"kv_both"}']
+    spec = ['--speculative-config', '{"method":"mtp","num_speculative_tokens":2}']
+    faults = ['stall@0s+300ms', 'slow', 'preemption-storm', 'kv-leak', 'memory-leak', 'gc-pauses', 'crash:down=0.1', 'http-500', 'slow-streams:ms=30',
+              'cut-streams', 'acceptance', 'transfer-failure', 'stale-gauges', 'missing-families:match=kv', 'upgrade:to=0.11,down=0']
+    body = json.dumps({'prompt': ['x' * 3000, 'y'], 'n': 2, 'max_tokens': 200, 'stream': True, 'stop': [' and the'],
+                       'kv_transfer_params': {'do_remote_prefill': True}}).encode()
+    requests = [b'POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n' % len(body) + body,
+                b'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' * 3, b'\x00\xff' * 50, b'POST /goodput/fault HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nslow']
+    with Sim('--step-time', '3', '--num-gpu-blocks-override', '900', '--max-model-len', '8000', '--self-traffic', 'rate=30,prompt=200,output=40', *nixl,
+             *spec) as sim:
+        def clients(seed):
+            own = random.Random(seed)
+            for _ in range(60):
+                try:
+                    with socket.create_connection(('127.0.0.1', sim.port), timeout=1) as s:
+                        data = own.choice(requests)
+                        s.sendall(data[:own.randrange(1, len(data) + 1)])
+                        if own.random() < 0.7:
+                            s.recv(own.randrange(1, 9000))
+                        if own.random() < 0.3:
+                            time.sleep(own.random() / 5)
+                except OSError:
+                    time.sleep(0.02)
+        threads = [threading.Thread(target=clients, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            for method, text in (('POST', draw.choice(faults)), ('DELETE', '' if draw.random() < 0.5 else None)):
+                try:
+                    if text is not None:
+                        sim.ask(method, '/goodput/fault', text)
+                except (OSError, http.client.HTTPException):
+                    pass
+                time.sleep(0.1)
+        assert wait_for(lambda: answers_again(sim)), 'it does not recover'
+
+
+def answers_again(sim):
+    try:
+        sim.ask('DELETE', '/goodput/fault')
+        return sim.post('/v1/completions', {'prompt': 'x', 'max_tokens': 3})[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
 def test_control():
     """Faults while it runs: set, listed, cleared; only for this machine's programs."""
     with Sim('--self-traffic', 'rate=20,prompt=100,output=50') as sim:
