@@ -8,9 +8,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <math.h>
+
 void score_add(struct runner *run, struct score score)
 {
-	VEC_PUSH(&run->scores, score);
+	if (score.measured > 0 && score.predicted > 0 && isfinite(score.predicted))
+		VEC_PUSH(&run->scores, score);
+	else
+		run->skipped++;
 }
 
 bool row_is_calibration(struct str key)
