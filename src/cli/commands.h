@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-extern const struct command command_check, command_record, command_query, command_signals;
+extern const struct command command_check, command_record, command_query, command_signals, command_sim;
 extern const struct command command_completion, command_man, command_help, command_version;
 
 #endif
