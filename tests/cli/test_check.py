@@ -164,6 +164,14 @@ class Pages(Case):
         self.assertTrue(any("vllm serve MODEL " in c for c in commands), commands)
         self.assertFalse([c for c in commands if "evil" in c])
 
+    def test_size_limit(self):
+        big = self.path("big.prom", pages.vllm_page(100) + "# " + "x" * 100000 + "\n")
+        self.assertEqual(goodput("check", big).status, 0)
+        result = goodput("check", big, "--max-body", "64KiB")
+        self.assertEqual(result.status, 65)
+        self.assertIn("above the limit of 65536", result.err)
+        self.assertIn("--max-body", result.err)
+
     def test_many_series_of_one_gauge_are_all_summed(self):
         page = "# TYPE vllm:num_requests_running gauge\n" + "".join(
             f'vllm:num_requests_running{{engine="0",model_name="m{i}"}} 1\n' for i in range(1000))
