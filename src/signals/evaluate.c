@@ -32,6 +32,15 @@ void evaluation_fini(struct evaluation *ev)
 	VEC_FREE(&ev->findings);
 }
 
+static const struct reading no_such_signal = { .kind = READING_UNKNOWN,
+	.reason = UNKNOWN_NOT_APPLICABLE,
+	.low = NAN,
+	.high = NAN,
+	.events = NAN,
+	.elapsed_s = NAN,
+	.mean = NAN,
+	.share_beyond = NAN };
+
 static size_t scope_index(const struct evaluation *ev, const struct scope *s)
 {
 	return (size_t)(s - ev->scopes);
@@ -114,15 +123,7 @@ const struct reading *evaluation_reading(struct evaluation *ev, const struct sco
 	if (ev->have[i][signal->index])
 		return r;
 	if (ev->busy[i][signal->index] || !signal->definition_count) {
-		static const struct reading none = { .kind = READING_UNKNOWN,
-			.reason = UNKNOWN_NOT_APPLICABLE,
-			.low = NAN,
-			.high = NAN,
-			.events = NAN,
-			.elapsed_s = NAN,
-			.mean = NAN,
-			.share_beyond = NAN };
-		return &none;
+		return &no_such_signal;
 	}
 	ev->busy[i][signal->index] = true;
 	struct reading made = evaluate_signal(ev, s, signal);
@@ -135,15 +136,7 @@ const struct reading *evaluation_reading(struct evaluation *ev, const struct sco
 const struct reading *evaluation_named(struct evaluation *ev, const struct scope *s, const char *signal_id)
 {
 	const struct signal_spec *signal = catalog_signal(ev->catalog, signal_id);
-	static const struct reading none = { .kind = READING_UNKNOWN,
-		.reason = UNKNOWN_NOT_APPLICABLE,
-		.low = NAN,
-		.high = NAN,
-		.events = NAN,
-		.elapsed_s = NAN,
-		.mean = NAN,
-		.share_beyond = NAN };
-	return signal ? evaluation_reading(ev, s, signal) : &none;
+	return signal ? evaluation_reading(ev, s, signal) : &no_such_signal;
 }
 
 /* The signal at the same scope in the window compared with. */

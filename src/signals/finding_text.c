@@ -81,8 +81,8 @@ static struct evidence_line *read_signals(
 /* Requests per second that the finding costs, from the first of its evidence that says so. None is no cost that anybody counts. */
 static struct reading blast_radius(const struct finding *f)
 {
-	static const char *const costs[] = { "ttft_misses_per_s", "tpot_misses_per_s", "e2e_misses_per_s", "lost_per_s", "errors_per_s", "aborts_per_s",
-		"gap_per_s", "http_5xx_per_s", "kv_transfer_failures_per_s", "refused_per_s" };
+	static const char *const costs[] = { "ttft_misses_per_s", "tpot_misses_per_s", "e2e_misses_per_s", "lost_per_s", "errors_per_s",
+		"aborts_per_s", "gap_per_s", "http_5xx_per_s", "kv_transfer_failures_per_s", "refused_per_s" };
 	for (size_t i = 0; i < f->evidence_count; i++)
 		for (size_t k = 0; k < ARRAY_LEN(costs); k++)
 			if (str_is(f->evidence[i].signal->id, costs[k]) && reading_is_number(&f->evidence[i].reading) &&

@@ -101,5 +101,7 @@ struct reading unbound_reading(struct evaluation *ev, const struct scope *s, con
 void scope_targets_up(struct evaluation *ev, const struct scope *s, int64_t t_ms, uint32_t *up, uint32_t *all);
 /* A target that did not answer at t, or whose page broke off, and may export the metric (its last binding has it, or there is none). */
 bool target_missing(struct evaluation *ev, size_t target, const struct metric_spec *m, int64_t t_ms);
+/* How many of the scope's targets are missing so. */
+uint32_t scope_targets_missing(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, int64_t t_ms);
 
 #endif
