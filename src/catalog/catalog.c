@@ -21,6 +21,13 @@ const char *severity_name(enum severity s)
 	return names[s];
 }
 
+const char *action_grade_name(enum action_grade grade)
+{
+	static const char *const names[] = { "now", "shift", "later" };
+
+	return names[grade];
+}
+
 const char *pool_role_name(enum pool_role role)
 {
 	static const char *const names[] = { "mixed", "prefill", "decode", "pooling" };

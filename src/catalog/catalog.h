@@ -181,6 +181,7 @@ enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity s);
 
 enum action_grade { ACTION_NOW, ACTION_SHIFT, ACTION_LATER };
+const char *action_grade_name(enum action_grade grade); /* as in files: "now", "shift", "later" */
 struct action_spec {
 	enum action_grade grade;
 	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in */

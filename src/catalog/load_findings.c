@@ -119,12 +119,10 @@ static bool load_grade(struct loader *l, const struct yaml *list, enum action_gr
 
 static bool load_actions(struct loader *l, const struct yaml *map, struct finding_spec *spec, struct error *e)
 {
-	static const char *const grades[] = { "now", "shift", "later" };
+	for (enum action_grade grade = ACTION_NOW; grade <= ACTION_LATER; grade++) {
+		const struct yaml *list = yaml_get(map, action_grade_name(grade));
 
-	for (int i = 0; i < 3; i++) {
-		const struct yaml *list = yaml_get(map, grades[i]);
-
-		if (list && !load_grade(l, list, (enum action_grade)i, spec, e))
+		if (list && !load_grade(l, list, grade, spec, e))
 			return false;
 	}
 	return true;

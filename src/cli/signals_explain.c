@@ -155,7 +155,6 @@ static void names_json(struct json *j, const char *key, const struct str *names,
 
 void finding_json(struct json *j, const struct finding_spec *f)
 {
-	static const char *const grades[] = { [ACTION_NOW] = "now", [ACTION_SHIFT] = "shift", [ACTION_LATER] = "later" };
 	struct buf text;
 
 	buf_init(&text, 1 << 20);
@@ -176,7 +175,7 @@ void finding_json(struct json *j, const struct finding_spec *f)
 	json_open(j, "actions", '[');
 	for (size_t i = 0; i < f->action_count; i++) {
 		json_open(j, NULL, '{');
-		json_text(j, "grade", str_from(grades[f->actions[i].grade]));
+		json_text(j, "grade", str_from(action_grade_name(f->actions[i].grade)));
 		json_text(j, "text", f->actions[i].text);
 		json_text_if(j, "risk", f->actions[i].risk);
 		json_text_if(j, "command", f->actions[i].command);
