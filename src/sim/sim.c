@@ -86,12 +86,16 @@ static void announce(const struct simulator *sim, const struct sim_options *o)
 		log_note("%s on %u x %s: weights %.1f GiB, KV %.1f GiB = %u blocks of %u tokens (each of %.1f GiB usable)", o->model,
 			s->deployment.tp, s->deployment.gpu->name.ptr ? s->deployment.gpu->name.ptr : "", s->ledger.weights / 1073741824,
 			s->ledger.kv / 1073741824, s->ledger.blocks, s->engine.block_size, s->ledger.usable / 1073741824);
-	if (sim->replica_count > 1)
+	if (sim->replica_count == 1) {
+		log_note("a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release), server_host(first->server), first->port);
+	} else if (last->port - first->port == (int)sim->replica_count - 1) {
 		log_note("%u simulated servers (vLLM %s) on http://%s:%d to :%d", sim->replica_count, mimic_version(s->release),
 			server_host(first->server), first->port, last->port);
-	else
-		log_note(
-			"a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release), server_host(first->server), first->port);
+	} else { /* --port 0: wherever there was room */
+		for (uint32_t i = 0; i < sim->replica_count; i++)
+			log_note("a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release),
+				server_host(sim->replicas[i].server), sim->replicas[i].port);
+	}
 }
 
 /* A stream takes a descriptor. */
