@@ -387,6 +387,16 @@ class Record(Case):
             self.assertIn("replaced: 1 model names; labels left as they are: ", result.err)
             self.assertIn("finished_reason", result.err)
 
+    def test_targets_that_differ_by_path(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            folder = self.path("paths")
+            targets = [f"http://{server.address}/{name}/metrics" for name in ("chat", "embed")]
+            recorded = goodput("record", folder, *targets, "--every", "1s", "--for", "1s")
+            self.assertEqual(recorded.status, 0, recorded.err)
+            d = self.document(folder)
+            self.assertEqual(len(d["targets"]), 2)
+            self.assertNotIn("embed", json.dumps(d))
+
     def test_verbose(self):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
             result = goodput("record", self.path("rec"), server.address, "--for", "0", "--verbose")
