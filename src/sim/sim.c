@@ -87,7 +87,8 @@ static void announce(const struct simulator *sim, const struct sim_options *o)
 			s->deployment.tp, s->deployment.gpu->name.ptr ? s->deployment.gpu->name.ptr : "", s->ledger.weights / 1073741824,
 			s->ledger.kv / 1073741824, s->ledger.blocks, s->engine.block_size, s->ledger.usable / 1073741824);
 	if (sim->replica_count == 1) {
-		log_note("a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release), server_host(first->server), first->port);
+		log_note(
+			"a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release), server_host(first->server), first->port);
 	} else if (last->port - first->port == (int)sim->replica_count - 1) {
 		log_note("%u simulated servers (vLLM %s) on http://%s:%d to :%d", sim->replica_count, mimic_version(s->release),
 			server_host(first->server), first->port, last->port);

@@ -108,7 +108,7 @@ static double median_of_others(const double *values, const bool *known, size_t c
 struct slow {
 	const struct scope *scope; /* NULL: nobody */
 	const char *title;
-	double value, peers;       /* seconds */
+	double value, peers; /* seconds */
 };
 
 /* The target whose quantile is three times the median of its peers' and 0.1 s above it, surely; the slowest if several are. */
