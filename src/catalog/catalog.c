@@ -49,6 +49,7 @@ void catalog_fini(struct catalog *c)
 	VEC_EACH (&c->pools, pool) {
 		for (size_t i = 0; i < (*pool)->match_count; i++)
 			regex_free((*pool)->match[i].re);
+		regex_free((*pool)->success_re);
 	}
 	VEC_EACH (&c->regexes, re)
 		regex_free(*re);

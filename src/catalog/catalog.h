@@ -228,6 +228,9 @@ struct pool_spec {
 	} * match; /* on target labels, "target" and "model" */
 	size_t match_count;
 	enum pool_role role;
+	bool role_given;
+	struct str success; /* finish reasons that count as success, "stop|length"; empty = not given */
+	struct regex *success_re;
 	struct str class_name;                    /* "interactive" (default), "batch" */
 	double slo_ttft_s, slo_tpot_s, slo_e2e_s; /* NAN when not given */
 	double memory_limit_bytes;                /* NAN when not given */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static const char *const pool_keys[] = { "name", "match", "role", "class", "slo", "memory_limit", "disabled", NULL };
+static const char *const pool_keys[] = { "name", "match", "role", "class", "success", "slo", "memory_limit", "disabled", NULL };
 static const char *const slo_keys[] = { "ttft", "tpot", "e2e", NULL };
 static const char *const role_names[] = { "mixed", "prefill", "decode", "pooling", NULL };
 
@@ -39,6 +39,27 @@ static void pool_free_matchers(struct pool_spec *pool)
 	for (size_t i = 0; i < pool->match_count; i++)
 		regex_free(pool->match[i].re);
 	pool->match_count = 0;
+}
+
+/* Which finish reasons are success: "stop", "stop|length". */
+static bool load_success(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *success = yaml_get(map, "success");
+	struct error why = { 0 };
+
+	if (!success)
+		return true;
+	struct regex *re = success->kind == YAML_SCALAR && success->text.len ? regex_new(success->text, &why) : NULL;
+
+	if (!re) {
+		yaml_error(success, e, "success: expected finish reasons%s%s", why.message[0] ? ": " : "", why.message);
+		error_hint(e, "for example success: stop|length");
+		return false;
+	}
+	regex_free(pool->success_re);
+	pool->success_re = re;
+	pool->success = success->text;
+	return true;
 }
 
 static bool load_match(struct loader *l, const struct yaml *map, struct pool_spec *pool, struct error *e)
@@ -138,12 +159,15 @@ static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
 	bool disabled = false;
 
 	if (!yaml_get_bool(map, "disabled", &disabled, e) || !load_match(l, map, pool, e) || !load_class(map, &pool->class_name, e) ||
-		!load_slo(map, pool, e) || !load_memory_limit(map, pool, e))
+		!load_success(map, pool, e) || !load_slo(map, pool, e) || !load_memory_limit(map, pool, e))
 		return false;
-	if (role >= 0)
+	if (role >= 0) {
 		pool->role = (enum pool_role)role;
+		pool->role_given = true;
+	}
 	if (disabled) {
 		pool_free_matchers(pool);
+		regex_free(pool->success_re);
 		size_t at = 0;
 
 		while (l->catalog->pools.items[at] != pool)

@@ -15,6 +15,8 @@ import time
 import pages
 from program import PROGRAM, CliTest, goodput, main
 
+HEALTHY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../demo/healthy")
+
 
 class Case(CliTest):
     def setUp(self):
@@ -470,6 +472,15 @@ class Signals(Case):
         self.assertIn("quantile(0.99, ttft)", text)
         d = json.loads(goodput("signals", "ttft_p99", "--json").out)
         self.assertEqual((len(d["signals"]), d["signals"][0]["unit"]), (1, "s"))
+
+    def test_success_policy_of_a_pool(self):
+        mine = self.path("pools.yaml", "pools:\n- {name: strict, match: {model: 'acme/.*'}, success: stop}\n")
+        run = goodput("check", HEALTHY, "--catalog", mine)
+        self.assertIn("[success is stop]", run.out)
+        d = json.loads(goodput("check", HEALTHY, "--catalog", mine, "--json").out)
+        fleet = d["scopes"][0]["readings"]
+        self.assertLess(fleet["policy_success_rate"]["value"], fleet["success_rate"]["value"])
+        self.assertAlmostEqual(fleet["policy_success_rate"]["value"], fleet["stop_rate"]["value"])
 
     def test_conditions_in_promql(self):
         mine = self.path("mine.yaml", "signals:\n- {id: mine, expr: 'count(finished{finished_reason=\"sto[pq]\"}) + count(finished{finished_reason=\"a\\.b\"})'}\n")

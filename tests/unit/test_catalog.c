@@ -423,6 +423,7 @@ static void pools(void **state)
 	assert_refused("pools:\n- {name: a, memory_limit: 64Gip}\n", 2, 27, "expected bytes", NULL);
 	assert_refused("pools:\n- {name: a, class: interactiv}\n", 2, 20, "not known here", "did you mean \"interactive\"?");
 	assert_refused("pools:\n- {name: a, gpu: H100}\n", 2, 13, "unknown key", NULL);
+	assert_refused("pools:\n- {name: a, success: \"(\"}\n", 2, 22, "expected finish reasons", "for example success: stop|length");
 	assert_refused("pools:\n- {name: a, role: decoder}\n", 2, 19, "not known here", "did you mean \"decode\"?");
 }
 
