@@ -15,7 +15,7 @@ $(BUILD)/build.ninja:
 deps:
 	@tools/deps all
 
-# Two recorded fleets: one healthy, one in trouble. The exit status of the second is its verdict.
+# Three simulated servers, diagnosed live: healthy, then one with a fault.
 demo:
 	@tools/deps build
 	@$(MAKE) --no-print-directory all

@@ -32,7 +32,10 @@ void buf_add_json(struct buf *b, struct str s);
 /* Room for at least `size` more bytes; NULL when that is above max. Then set b->len. */
 char *buf_reserve(struct buf *b, size_t size);
 
-static inline struct str buf_str(const struct buf *b) { return str_of(b->ptr, b->len); }
+static inline struct str buf_str(const struct buf *b)
+{
+	return str_of(b->ptr, b->len);
+}
 /* '\0'-terminated view, valid until the next append. */
 const char *buf_cstr(struct buf *b);
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum exit_status {          /* DESIGN.md, Commands */
+enum exit_status { /* DESIGN.md, Commands */
 	EXIT_FINE = 0,
 	EXIT_WARNING = 1,
 	EXIT_CRITICAL = 2,

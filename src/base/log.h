@@ -1,5 +1,5 @@
-/* log: messages to people on stderr: "goodput: warning: ...", cut at 2047 bytes, control bytes shown as '?' (names in them are others'). Quiet
- * and verbose are set once by the command line. */
+/* log: messages to people on stderr: "goodput: warning: ...", cut at 2047 bytes, control bytes shown as '?' (names in them are others').
+ * Quiet and verbose are set once by the command line. */
 #ifndef GOODPUT_BASE_LOG_H
 #define GOODPUT_BASE_LOG_H
 

@@ -30,8 +30,8 @@ struct map_entry *map_put(struct map *m, struct str key, bool *made);
 void map_set(struct map *m, struct str key, void *value);
 bool map_remove(struct map *m, struct str key);
 
-#define MAP_EACH(m, entry)                                                                              \
-	for (struct map_entry *entry = (m)->entries; entry && entry != (m)->entries + (m)->count; entry++) \
+#define MAP_EACH(m, entry)                                                                                                                 \
+	for (struct map_entry *entry = (m)->entries; entry && entry != (m)->entries + (m)->count; entry++)                                 \
 		if (entry->key.ptr)
 
 #endif

@@ -23,9 +23,18 @@ static inline double number_from_bits(uint64_t bits)
 	memcpy(&v, &bits, sizeof v);
 	return v;
 }
-static inline double number_nan(void) { return number_from_bits(NUMBER_NAN_BITS); }
-static inline double number_stale(void) { return number_from_bits(NUMBER_STALE_BITS); }
-static inline bool number_is_stale(double v) { return number_bits(v) == NUMBER_STALE_BITS; }
+static inline double number_nan(void)
+{
+	return number_from_bits(NUMBER_NAN_BITS);
+}
+static inline double number_stale(void)
+{
+	return number_from_bits(NUMBER_STALE_BITS);
+}
+static inline bool number_is_stale(double v)
+{
+	return number_bits(v) == NUMBER_STALE_BITS;
+}
 
 /* Reads the whole slice as a decimal floating number ("1", "-1.5e+010", "NaN", "-nan", "+Inf", "infinity", any case),
  * correctly rounded. Hexadecimal forms, '_', blanks, empty text and numbers beyond the largest double are refused.

@@ -18,14 +18,23 @@ struct str {
 #define STR_FMT "%.*s"
 #define STR_ARG(s) (int)(s).len, (s).ptr ? (s).ptr : ""
 
-static inline struct str str_of(const char *ptr, size_t len) { return (struct str){ ptr, len }; }
-static inline struct str str_from(const char *c_string) { return str_of(c_string, c_string ? strlen(c_string) : 0); }
+static inline struct str str_of(const char *ptr, size_t len)
+{
+	return (struct str){ ptr, len };
+}
+static inline struct str str_from(const char *c_string)
+{
+	return str_of(c_string, c_string ? strlen(c_string) : 0);
+}
 
 static inline bool str_eq(struct str a, struct str b)
 {
 	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
-static inline bool str_is(struct str a, const char *c_string) { return str_eq(a, str_from(c_string)); }
+static inline bool str_is(struct str a, const char *c_string)
+{
+	return str_eq(a, str_from(c_string));
+}
 static inline bool str_starts(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
@@ -41,7 +50,10 @@ static inline struct str str_skip(struct str s, size_t from)
 
 	return step ? str_of(s.ptr + step, s.len - step) : s; /* C forbids even NULL + 0 */
 }
-static inline struct str str_head(struct str s, size_t len) { return str_of(s.ptr, len < s.len ? len : s.len); }
+static inline struct str str_head(struct str s, size_t len)
+{
+	return str_of(s.ptr, len < s.len ? len : s.len);
+}
 
 /* Byte order, as memcmp; a prefix sorts first. */
 int str_cmp(struct str a, struct str b);

@@ -13,10 +13,10 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml {
 	enum yaml_kind kind;
-	bool quoted;        /* scalar: was quoted, so "null" and "" are text */
-	int line, column;   /* 1-based; the column counts characters */
-	struct str text;    /* scalar */
-	struct str key;     /* when a member of a map */
+	bool quoted;      /* scalar: was quoted, so "null" and "" are text */
+	int line, column; /* 1-based; the column counts characters */
+	struct str text;  /* scalar */
+	struct str key;   /* when a member of a map */
 	int key_line, key_column;
 	struct yaml *first, *next; /* children of a list or map, in order; siblings */
 	size_t count;

@@ -21,6 +21,13 @@ const char *severity_name(enum severity s)
 	return names[s];
 }
 
+const char *action_grade_name(enum action_grade grade)
+{
+	static const char *const names[] = { "now", "shift", "later" };
+
+	return names[grade];
+}
+
 const char *pool_role_name(enum pool_role role)
 {
 	static const char *const names[] = { "mixed", "prefill", "decode", "pooling" };
@@ -42,6 +49,7 @@ void catalog_fini(struct catalog *c)
 	VEC_EACH (&c->pools, pool) {
 		for (size_t i = 0; i < (*pool)->match_count; i++)
 			regex_free((*pool)->match[i].re);
+		regex_free((*pool)->success_re);
 	}
 	VEC_EACH (&c->regexes, re)
 		regex_free(*re);

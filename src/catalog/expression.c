@@ -149,7 +149,8 @@ static struct expression *parse_product(struct parser *p)
 		expression_parser_advance(p);
 		struct expression *right = x ? expression_parser_must_be(p, parse_unary(p), false) : NULL;
 
-		x = right ? expression_parser_pair(p, op.kind == TOKEN_STAR ? EXPRESSION_MULTIPLY : EXPRESSION_DIVIDE, op.offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, op.kind == TOKEN_STAR ? EXPRESSION_MULTIPLY : EXPRESSION_DIVIDE, op.offset, x, right)
+			  : NULL;
 	}
 	return x;
 }
@@ -165,7 +166,8 @@ static struct expression *parse_sum(struct parser *p)
 		expression_parser_advance(p);
 		struct expression *right = x ? expression_parser_must_be(p, parse_product(p), false) : NULL;
 
-		x = right ? expression_parser_pair(p, op.kind == TOKEN_PLUS ? EXPRESSION_ADD : EXPRESSION_SUBTRACT, op.offset, x, right) : NULL;
+		x = right ? expression_parser_pair(p, op.kind == TOKEN_PLUS ? EXPRESSION_ADD : EXPRESSION_SUBTRACT, op.offset, x, right)
+			  : NULL;
 	}
 	return x;
 }

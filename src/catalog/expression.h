@@ -5,9 +5,9 @@
  *   red line:      waiting > 0 and kv_usage > 0.9
  *
  * Names are signals, or canonical metrics as the argument of a primitive. Metric arguments take label conditions:
- * count(finished{reason="stop|length"}). Evaluated on readings (interval arithmetic, three-valued logic) by signals/; printed as PromQL for a
- * binding by signals/promql_text. Grammar, weakest first: or · and · not · comparison (< <= > >= == !=) · + - · * / · unary - · call, name,
- * number, (…). */
+ * count(finished{reason="stop|length"}). Evaluated on readings (interval arithmetic, three-valued logic) by signals/; printed as PromQL for
+ * a binding by signals/promql_text. Grammar, weakest first: or · and · not · comparison (< <= > >= == !=) · + - · * / · unary - · call,
+ * name, number, (…). */
 #ifndef GOODPUT_CATALOG_EXPRESSION_H
 #define GOODPUT_CATALOG_EXPRESSION_H
 
@@ -20,10 +20,26 @@ struct metric_spec;
 struct signal_spec;
 
 enum expression_kind {
-	EXPRESSION_NUMBER, EXPRESSION_SIGNAL, EXPRESSION_PRIMITIVE, EXPRESSION_BEFORE, /* before(signal): its reading in the window compared against */
-	EXPRESSION_NEGATE, EXPRESSION_ADD, EXPRESSION_SUBTRACT, EXPRESSION_MULTIPLY, EXPRESSION_DIVIDE, EXPRESSION_MIN, EXPRESSION_MAX,
-	EXPRESSION_LESS, EXPRESSION_LESS_EQUAL, EXPRESSION_GREATER, EXPRESSION_GREATER_EQUAL, EXPRESSION_EQUAL, EXPRESSION_NOT_EQUAL,
-	EXPRESSION_AND, EXPRESSION_OR, EXPRESSION_NOT,
+	EXPRESSION_NUMBER,
+	EXPRESSION_SIGNAL,
+	EXPRESSION_PRIMITIVE,
+	EXPRESSION_BEFORE, /* before(signal): its reading in the window compared against */
+	EXPRESSION_NEGATE,
+	EXPRESSION_ADD,
+	EXPRESSION_SUBTRACT,
+	EXPRESSION_MULTIPLY,
+	EXPRESSION_DIVIDE,
+	EXPRESSION_MIN,
+	EXPRESSION_MAX,
+	EXPRESSION_LESS,
+	EXPRESSION_LESS_EQUAL,
+	EXPRESSION_GREATER,
+	EXPRESSION_GREATER_EQUAL,
+	EXPRESSION_EQUAL,
+	EXPRESSION_NOT_EQUAL,
+	EXPRESSION_AND,
+	EXPRESSION_OR,
+	EXPRESSION_NOT,
 	/* functions of readings; min(a, b) and max(a, b) above are too */
 	EXPRESSION_FLOOR,    /* floor(x) */
 	EXPRESSION_AT_LEAST, /* at_least(x): only a lower bound is known, x */
@@ -35,8 +51,8 @@ enum expression_kind {
 
 /* What can be asked of a metric at a scope over a window. Table-driven: name, metric types allowed, extra arguments. */
 enum primitive {
-	PRIMITIVE_LEVEL,          /* level(m): newest value, merged by the metric's rule */
-	PRIMITIVE_LEVEL_SUM,      /* level_sum(m), level_max(m), level_mean(m), level_min(m): merged so */
+	PRIMITIVE_LEVEL,     /* level(m): newest value, merged by the metric's rule */
+	PRIMITIVE_LEVEL_SUM, /* level_sum(m), level_max(m), level_mean(m), level_min(m): merged so */
 	PRIMITIVE_LEVEL_MAX,
 	PRIMITIVE_LEVEL_MEAN,
 	PRIMITIVE_LEVEL_MIN,
@@ -65,12 +81,12 @@ struct label_condition {
 
 struct expression {
 	enum expression_kind kind;
-	int offset;                      /* byte in the text, for messages */
-	double number;                   /* number; extra numeric argument of a primitive */
+	int offset;    /* byte in the text, for messages */
+	double number; /* number; extra numeric argument of a primitive */
 	const struct signal_spec *signal;
 	enum primitive primitive;
 	const struct metric_spec *metric, *second_metric;
-	struct str label;                /* of info() */
+	struct str label; /* of info() */
 	struct label_condition *conditions;
 	size_t condition_count;
 	struct expression *left, *right; /* operands */
@@ -78,8 +94,8 @@ struct expression {
 
 /* Parses; metric and signal names are looked up in the catalogue (signals may be declared later: pass 2 resolves). `source`, `line`,
  * `column` place the text in its file. NULL with an error. */
-struct expression *expression_parse(struct arena *arena, struct catalog *c, struct str source, int line, int column, struct str text,
-	struct error *e);
+struct expression *expression_parse(
+	struct arena *arena, struct catalog *c, struct str source, int line, int column, struct str text, struct error *e);
 /* True for comparisons, and, or, not, known(): what a red line or guard is; the rest are numbers. */
 bool expression_is_condition(const struct expression *x);
 /* Canonical text again. */

@@ -90,8 +90,8 @@ static const struct metric_spec *parse_metric(struct parser *p, const struct pri
 		return NULL;
 	}
 	if (!(type_bit(metric->type) & row->types)) {
-		expression_parser_fail(p, p->token.offset, "%s() takes %s; " STR_FMT " is of type %s", row->name, row->takes, STR_ARG(metric->id),
-			metric_type_name(metric->type));
+		expression_parser_fail(p, p->token.offset, "%s() takes %s; " STR_FMT " is of type %s", row->name, row->takes,
+			STR_ARG(metric->id), metric_type_name(metric->type));
 		return NULL;
 	}
 	expression_parser_advance(p);
@@ -224,8 +224,8 @@ static struct expression *parse_signal(struct parser *p, struct token name)
 
 	if (metric) {
 		expression_parser_fail(p, name.offset, "\"" STR_FMT "\" is a metric, not a signal", STR_ARG(name.text));
-		return expression_parser_hint(p, "say what is asked of it, such as %s(" STR_FMT ")", metric->type == METRIC_GAUGE ? "level" : "count",
-			STR_ARG(name.text));
+		return expression_parser_hint(p, "say what is asked of it, such as %s(" STR_FMT ")",
+			metric->type == METRIC_GAUGE ? "level" : "count", STR_ARG(name.text));
 	}
 	expression_parser_fail(p, name.offset, "no signal is called \"" STR_FMT "\"", STR_ARG(name.text));
 	struct str near = catalog_nearest_signal(p->catalog, name.text);

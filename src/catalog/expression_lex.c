@@ -31,15 +31,15 @@ const struct primitive_row primitive_rows[] = {
 const size_t primitive_row_count = ARRAY_LEN(primitive_rows);
 
 const struct function_row function_rows[] = {
-	{ "before", EXPRESSION_BEFORE, 1, false },
-	{ "min", EXPRESSION_MIN, -1, false },
-	{ "max", EXPRESSION_MAX, -1, false },
-	{ "floor", EXPRESSION_FLOOR, 1, false },
-	{ "at_least", EXPRESSION_AT_LEAST, 1, false },
-	{ "at_most", EXPRESSION_AT_MOST, 1, false },
-	{ "known", EXPRESSION_KNOWN, 1, true },
-	{ "first", EXPRESSION_FIRST, -1, false },
-	{ "alpha", EXPRESSION_ALPHA, 2, false },
+	{ "before", EXPRESSION_BEFORE, 1 },
+	{ "min", EXPRESSION_MIN, -1 },
+	{ "max", EXPRESSION_MAX, -1 },
+	{ "floor", EXPRESSION_FLOOR, 1 },
+	{ "at_least", EXPRESSION_AT_LEAST, 1 },
+	{ "at_most", EXPRESSION_AT_MOST, 1 },
+	{ "known", EXPRESSION_KNOWN, 1 },
+	{ "first", EXPRESSION_FIRST, -1 },
+	{ "alpha", EXPRESSION_ALPHA, 2 },
 };
 const size_t function_row_count = ARRAY_LEN(function_rows);
 

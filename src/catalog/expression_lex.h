@@ -68,7 +68,6 @@ struct function_row {
 	const char *name;
 	enum expression_kind kind;
 	int arguments; /* -1: two or more */
-	bool is_condition;
 };
 extern const struct function_row function_rows[];
 extern const size_t function_row_count;

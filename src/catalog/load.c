@@ -157,6 +157,18 @@ bool load_choice(const struct yaml *map, const char *key, const char *const *nam
 	return false;
 }
 
+bool load_class(const struct yaml *map, struct str *name, struct error *e)
+{
+	static const char *const names[] = { "interactive", "batch", NULL };
+	int choice = -1;
+
+	if (!load_choice(map, "class", names, &choice, e))
+		return false;
+	if (choice >= 0)
+		*name = str_from(names[choice]);
+	return true;
+}
+
 bool load_first_in_file(struct loader *l, const struct yaml *node, const char *kind, struct str id, struct error *e)
 {
 	struct str key = arena_printf(l->arena, "%s " STR_FMT, kind, STR_ARG(id));

@@ -80,6 +80,8 @@ bool load_id(const struct yaml *map, const char *key, struct str *id, struct err
 bool load_strings(struct loader *l, const struct yaml *map, const char *key, struct str **items, size_t *count, struct error *e);
 /* A text that must be one of `names` (NULL-terminated); absent: left alone. */
 bool load_choice(const struct yaml *map, const char *key, const char *const *names, int *value, struct error *e);
+/* The class of a pool: interactive or batch; absent: left alone. */
+bool load_class(const struct yaml *map, struct str *name, struct error *e);
 /* False when the id was already declared in this file. */
 bool load_first_in_file(struct loader *l, const struct yaml *node, const char *kind, struct str id, struct error *e);
 /* Sets *text when the key is given; it must be a scalar. */

@@ -119,12 +119,10 @@ static bool load_grade(struct loader *l, const struct yaml *list, enum action_gr
 
 static bool load_actions(struct loader *l, const struct yaml *map, struct finding_spec *spec, struct error *e)
 {
-	static const char *const grades[] = { "now", "shift", "later" };
+	for (enum action_grade grade = ACTION_NOW; grade <= ACTION_LATER; grade++) {
+		const struct yaml *list = yaml_get(map, action_grade_name(grade));
 
-	for (int i = 0; i < 3; i++) {
-		const struct yaml *list = yaml_get(map, grades[i]);
-
-		if (list && !load_grade(l, list, (enum action_grade)i, spec, e))
+		if (list && !load_grade(l, list, grade, spec, e))
 			return false;
 	}
 	return true;
@@ -177,7 +175,7 @@ static bool load_finding_fields(struct loader *l, const struct yaml *map, struct
 
 	if (!load_choice(map, "severity", severity_names, &severity, e) || !yaml_get_str(map, "title", &spec->title, e) ||
 		!yaml_get_str(map, "explain", &spec->explain, e) || !yaml_get_str(map, "requirement", &spec->requirement, e) ||
-		!yaml_get_str(map, "class", &spec->class_only, e) || !yaml_get_bool(map, "fresh", &spec->fresh, e) ||
+		!load_class(map, &spec->class_only, e) || !yaml_get_bool(map, "fresh", &spec->fresh, e) ||
 		!yaml_get_bool(map, "data", &spec->about_data, e) || !yaml_get_bool(map, "symptom", &spec->symptom, e))
 		return false;
 	spec->severity = (enum severity)severity;

@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-static const char *const pool_keys[] = { "name", "match", "role", "class", "slo", "gpu", "price_per_hour", "memory_limit", "success",
-	"disabled", NULL };
+static const char *const pool_keys[] = { "name", "match", "role", "class", "success", "slo", "memory_limit", "disabled", NULL };
 static const char *const slo_keys[] = { "ttft", "tpot", "e2e", NULL };
 static const char *const role_names[] = { "mixed", "prefill", "decode", "pooling", NULL };
 
@@ -26,11 +25,9 @@ static struct pool_spec *pool_entry(struct loader *l, struct str name)
 		pool = ARENA_NEW(l->arena, struct pool_spec);
 		*pool = (struct pool_spec){ .name = name,
 			.class_name = STR("interactive"),
-			.success_reasons = STR("stop|length"),
 			.slo_ttft_s = NAN,
 			.slo_tpot_s = NAN,
 			.slo_e2e_s = NAN,
-			.price_per_hour = NAN,
 			.memory_limit_bytes = NAN };
 		VEC_PUSH(&l->catalog->pools, pool);
 	}
@@ -42,6 +39,27 @@ static void pool_free_matchers(struct pool_spec *pool)
 	for (size_t i = 0; i < pool->match_count; i++)
 		regex_free(pool->match[i].re);
 	pool->match_count = 0;
+}
+
+/* Which finish reasons are success: "stop", "stop|length". */
+static bool load_success(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	const struct yaml *success = yaml_get(map, "success");
+	struct error why = { 0 };
+
+	if (!success)
+		return true;
+	struct regex *re = success->kind == YAML_SCALAR && success->text.len ? regex_new(success->text, &why) : NULL;
+
+	if (!re) {
+		yaml_error(success, e, "success: expected finish reasons%s%s", why.message[0] ? ": " : "", why.message);
+		error_hint(e, "for example success: stop|length");
+		return false;
+	}
+	regex_free(pool->success_re);
+	pool->success_re = re;
+	pool->success = success->text;
+	return true;
 }
 
 static bool load_match(struct loader *l, const struct yaml *map, struct pool_spec *pool, struct error *e)
@@ -121,30 +139,12 @@ static bool bytes_parse(struct str text, double *bytes)
 	return true;
 }
 
-static bool load_pool_money(const struct yaml *map, struct pool_spec *pool, struct error *e)
+static bool load_memory_limit(const struct yaml *map, struct pool_spec *pool, struct error *e)
 {
-	const struct yaml *memory = yaml_get(map, "memory_limit"), *price = yaml_get(map, "price_per_hour");
+	const struct yaml *memory = yaml_get(map, "memory_limit");
 
-	if (memory && (memory->kind != YAML_SCALAR || !bytes_parse(memory->text, &pool->memory_limit_bytes)))
-		return yaml_error(memory, e, "memory_limit: expected bytes such as 64GiB, 80GB or 68719476736");
-	if (!yaml_get_double(map, "price_per_hour", &pool->price_per_hour, e))
-		return false;
-	return !price || pool->price_per_hour >= 0 || yaml_error(price, e, "price_per_hour: expected a number of at least 0");
-}
-
-static bool load_success(const struct yaml *map, struct pool_spec *pool, struct error *e)
-{
-	const struct yaml *node = yaml_get(map, "success");
-	struct error why = { 0 };
-
-	if (!yaml_get_str(map, "success", &pool->success_reasons, e))
-		return false;
-	if (!node)
-		return true;
-	struct regex *re = regex_new(pool->success_reasons, &why);
-
-	regex_free(re);
-	return re || yaml_error(node, e, "success: expected finish reasons such as \"stop|length\": %s", why.message);
+	return !memory || (memory->kind == YAML_SCALAR && bytes_parse(memory->text, &pool->memory_limit_bytes)) ||
+	       yaml_error(memory, e, "memory_limit: expected bytes such as 64GiB, 80GB or 68719476736");
 }
 
 static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
@@ -158,9 +158,8 @@ static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
 	struct pool_spec *pool = pool_entry(l, name);
 	bool disabled = false;
 
-	if (!yaml_get_bool(map, "disabled", &disabled, e) || !load_match(l, map, pool, e) ||
-		!yaml_get_str(map, "class", &pool->class_name, e) || !load_slo(map, pool, e) || !yaml_get_str(map, "gpu", &pool->gpu, e) ||
-		!load_pool_money(map, pool, e) || !load_success(map, pool, e))
+	if (!yaml_get_bool(map, "disabled", &disabled, e) || !load_match(l, map, pool, e) || !load_class(map, &pool->class_name, e) ||
+		!load_success(map, pool, e) || !load_slo(map, pool, e) || !load_memory_limit(map, pool, e))
 		return false;
 	if (role >= 0) {
 		pool->role = (enum pool_role)role;
@@ -168,6 +167,7 @@ static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
 	}
 	if (disabled) {
 		pool_free_matchers(pool);
+		regex_free(pool->success_re);
 		size_t at = 0;
 
 		while (l->catalog->pools.items[at] != pool)

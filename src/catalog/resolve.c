@@ -84,7 +84,6 @@ static bool resolve_signal(struct loader *l, struct signal_draft *draft, struct 
 enum { CHAIN_LIMIT = 64 }; /* signals that refer to signals that refer ...: far above any real one, far below the stack */
 
 struct walk {
-	struct loader *loader;
 	enum { UNSEEN, OPEN, DONE } * state; /* by signal index */
 	bool *counted;                       /* by signal index: an increase, so that a quotient of two is a ratio */
 	struct signal_draft **drafts;        /* by signal index */
@@ -200,7 +199,7 @@ static bool walk_signal(struct walk *w, const struct signal_spec *signal)
 static bool resolve_order(struct loader *l, struct error *e)
 {
 	const struct catalog *c = l->catalog;
-	struct walk w = { .loader = l, .e = e };
+	struct walk w = { .e = e };
 
 	w.state = arena_zalloc(l->arena, c->signals.count, sizeof *w.state);
 	w.counted = ARENA_ARRAY(l->arena, bool, c->signals.count);

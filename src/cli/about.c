@@ -12,7 +12,8 @@
 struct about_arguments {
 	struct global_arguments global;
 };
-static const struct option_table about_tables[] = { { "Common options", global_options, 0 }, { 0 } };
+static const struct option_table about_tables[] = { { "Common options", plain_options, 0 }, { 0 } };
+static const struct option_table version_tables[] = { { "Common options", global_options, 0 }, { 0 } };
 static const char *const shell_names[] = { "bash", "zsh", "fish", NULL };
 
 static int print_with(void (*print)(const struct command *, struct buf *), const struct command *c)
@@ -189,7 +190,7 @@ const struct command command_version = {
 	.description =
 		"Prints the version of goodput and of its libraries, and up to which version of each engine the catalogue was checked.",
 	.examples = (const struct example[]){ { "goodput version", "The version." }, { NULL, NULL } },
-	.tables = about_tables,
+	.tables = version_tables,
 	.arguments_size = sizeof(struct about_arguments),
 	.operands = (const char *const[]){ NULL },
 	.run = version_run,

@@ -8,15 +8,20 @@
 static const char *const color_choices[] = { "auto", "always", "never", NULL };
 
 #define AT(field) offsetof(struct global_arguments, field)
+#define PLAIN_OPTIONS                                                                                                                      \
+	{ "color", 0, OPTION_CHOICE, AT(color), .argument = "WHEN", .choices = color_choices, .preset = "auto",                            \
+		.help = "When to colour: auto means on a terminal, unless NO_COLOR is set." },                                             \
+		{ "quiet", 'q', OPTION_FLAG, AT(quiet), .help = "No progress and no notes on standard error." },                           \
+		{ "verbose", 'v', OPTION_FLAG, AT(verbose), .help = "Tell each request and what was gathered, on standard error." },       \
+		{ "help", 'h', OPTION_FLAG, AT(help), .help = "Show this help." },                                                         \
+		{ "version", 0, OPTION_FLAG, AT(version), .help = "Print the version." },                                                  \
+	{                                                                                                                                  \
+		0                                                                                                                          \
+	}
+const struct option_spec plain_options[] = { PLAIN_OPTIONS };
 const struct option_spec global_options[] = {
 	{ "json", 0, OPTION_FLAG, AT(json), .help = "Print one JSON document instead of text." },
-	{ "color", 0, OPTION_CHOICE, AT(color), .argument = "WHEN", .choices = color_choices, .preset = "auto",
-		.help = "When to colour: auto means on a terminal, unless NO_COLOR is set." },
-	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .help = "No progress and no notes on standard error." },
-	{ "verbose", 'v', OPTION_FLAG, AT(verbose), .help = "Tell each request and what was gathered, on standard error." },
-	{ "help", 'h', OPTION_FLAG, AT(help), .help = "Show this help." },
-	{ "version", 0, OPTION_FLAG, AT(version), .help = "Print the version." },
-	{ 0 },
+	PLAIN_OPTIONS,
 };
 #undef AT
 
@@ -59,7 +64,7 @@ const struct option_spec prometheus_options[] = {
 const struct option_spec catalog_options[] = {
 	{ "catalog", 0, OPTION_STRINGS, AT(files), .argument = "FILE",
 		.help = "Change or extend engines, signals and findings by a file in the format of catalog/" },
-	{ "pools", 0, OPTION_STRING, AT(pools_file), .argument = "FILE", .help = "Read pools (roles, SLOs, prices) from FILE." },
+	{ "pools", 0, OPTION_STRING, AT(pools_file), .argument = "FILE", .help = "Read pools (roles, classes, SLOs) from FILE." },
 	{ 0 },
 };
 #undef AT

@@ -60,10 +60,10 @@ static int check_print(const struct check_arguments *a, const struct watch *w)
 	page_init(&page, (enum color_when)a->global.color);
 	if (a->global.json) {
 		render_json(w, &page.out);
-		status = command_output(buf_str(&page.out), status);
+		status = page_output_document(&page, status);
 	} else if (a->markdown) {
 		render_markdown(w, &options, &page.out);
-		status = command_output(buf_str(&page.out), status);
+		status = page_output_document(&page, status);
 	} else {
 		render_text(&page, w, &options);
 		status = page_output(&page, status);
@@ -83,6 +83,10 @@ static int check_run(const struct command *self, void *arguments, const struct o
 
 	if (!source_is_named(&a->source, targets))
 		return command_usage(self, "what shall be checked? Name a target, a recording or a saved page, or give --prometheus URL");
+	if (a->global.json && a->markdown)
+		return command_usage(self, "--json or --markdown, not both");
+	if (a->window && (a->since || (a->at && strstr(a->window, ".."))))
+		return command_usage(self, a->since ? "--window or --since, not both" : "--window A..B says when: no --at with it");
 	arena_init(&arena);
 	if (!source_to_options(&a->source, &arena, targets, &options, &e)) {
 		arena_fini(&arena);

@@ -16,7 +16,8 @@ struct global_arguments {
 	bool json, quiet, verbose, help, version;
 	int color; /* enum color_when */
 };
-extern const struct option_spec global_options[];
+extern const struct option_spec plain_options[];  /* of commands that print no JSON document */
+extern const struct option_spec global_options[]; /* of those that do: --json too */
 
 struct command {
 	const char *name, *summary;

@@ -53,7 +53,7 @@ int command_usage(const struct command *c, const char *missing)
 
 int command_output(struct str text, int status)
 {
-	bool written = fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
+	bool written = (!text.len || fwrite(text.ptr, 1, text.len, stdout) == text.len) && fflush(stdout) == 0;
 
 	if (written || errno == EPIPE)
 		return status;

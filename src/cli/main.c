@@ -86,6 +86,9 @@ static int run(const struct command *c, const struct global_arguments *before, c
 	*global = *before;
 	if (!options_parse(c->tables, arguments, who, argv, count, false, NULL, &operands, &e)) {
 		status = command_failed(&e);
+	} else if (global->json && !option_find(c->tables, STR("json"))) {
+		error_set(&e, EXIT_USAGE, "goodput %s prints no JSON document", c->name);
+		status = command_failed(&e);
 	} else if (global->help) {
 		status = print_help(c);
 	} else if (global->version) {

@@ -193,7 +193,7 @@ static void manual_overview(struct buf *out)
 		manual_sentences(out, str_from((*c)->summary));
 	}
 	buf_add_cstr(out, ".El\n.Pp\nThese options are common to all commands:\n.Bl -tag -width Ds\n");
-	for (const struct option_spec *o = global_options; o->name; o++)
+	for (const struct option_spec *o = plain_options; o->name; o++)
 		manual_option(out, o);
 	buf_add_cstr(out, ".El\n.Sh ENVIRONMENT\n.Bl -tag -width COLUMNS\n.It Ev NO_COLOR\nNo colours when set and not empty, unless\n"
 			  ".Fl Fl color\nis given.\n.It Ev COLUMNS\nWidth of the page, when it is not that of the terminal.\n.El\n");

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#define DURATION_MOST_MS (INT64_C(100) * 365 * 86400 * 1000)
+
 struct parser {
 	const struct option_table *tables;
 	char *arguments;
@@ -20,7 +22,7 @@ static void *field_of(const struct parser *p, const struct option_table *table, 
 	return p->arguments + table->offset + o->offset;
 }
 
-bool size_parse(struct str s, size_t *bytes)
+static bool size_parse(struct str s, size_t *bytes)
 {
 	static const char *const suffixes[][3] = { { "k", "kb", "kib" }, { "m", "mb", "mib" }, { "g", "gb", "gib" } };
 	size_t digits = 0;
@@ -77,6 +79,8 @@ static bool whole_number_set(const struct parser *p, const struct option_spec *o
 		return value_refused(p, o, text, "a whole number");
 	if (o->type == OPTION_DURATION && !duration_parse(str_from(text), value))
 		return value_refused(p, o, text, "a duration such as 10s, 5m or 1h30m");
+	if (o->type == OPTION_DURATION && *value > DURATION_MOST_MS)
+		return value_refused(p, o, text, "a duration of at most 100 years");
 	if (*value >= o->least)
 		return true;
 	if (o->type == OPTION_DURATION)

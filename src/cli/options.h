@@ -15,8 +15,8 @@ enum option_type {       /* the field it fills */
 	OPTION_STRING,   /* const char *, of argv; NULL when not given */
 	OPTION_STRINGS,  /* struct option_strings; given again it adds */
 	OPTION_INTEGER,  /* int64_t */
-	OPTION_DURATION, /* int64_t, ms */
-	OPTION_SIZE,     /* size_t, bytes: 200000, 64k, 64MiB */
+	OPTION_DURATION, /* int64_t, ms; at most 100 years, so that nanoseconds fit */
+	OPTION_SIZE,     /* size_t, bytes: 200000, 64k, 64KiB, 1MB, 1GiB: k, M, G are powers of 1024 */
 	OPTION_CHOICE    /* int: index in `choices` */
 };
 
@@ -52,9 +52,8 @@ bool options_parse(const struct option_table *tables, void *arguments, const cha
 	size_t *used, struct option_strings *operands, struct error *e);
 /* Frees the lists of OPTION_STRINGS. */
 void options_free(const struct option_table *tables, void *arguments);
+/* The option of this name; NULL when the tables have none. */
 const struct option_spec *option_find(const struct option_table *tables, struct str name);
-/* 200000, 64k, 64KiB, 1MB, 1GiB: k, M, G are powers of 1024. */
-bool size_parse(struct str s, size_t *bytes);
 
 #define OPTIONS_EACH(tables, table, option)                                                                                                \
 	for (const struct option_table *table = (tables); table->title; table++)                                                           \

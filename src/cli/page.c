@@ -1,10 +1,13 @@
 #include "cli/page.h"
 
 #include "base/file.h"
+#include "base/log.h"
 
 #include <langinfo.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define PAGE_MAX ((size_t)1 << 31) /* a document of a thousand replicas has 60 MB */
 
 static bool environment_set(const char *name)
 {
@@ -26,7 +29,7 @@ void page_init(struct page *p, enum color_when when)
 {
 	int columns = isatty(STDOUT_FILENO) || environment_set("COLUMNS") ? terminal_columns(stdout) : 80;
 
-	buf_init(&p->out, 64 << 20);
+	buf_init(&p->out, PAGE_MAX);
 	p->columns = columns < 40 ? 40 : columns > 120 ? 120 : columns;
 	p->color = color_wanted(when);
 	p->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -117,7 +120,8 @@ void page_field(struct page *p, const char *label, enum style style, int indent,
 	buf_fini(&clean);
 }
 
-void ascii_only(struct str text, struct buf *out)
+/* Replaces what a terminal without UTF-8 cannot show. */
+static void ascii_only(struct str text, struct buf *out)
 {
 	static const struct {
 		uint32_t rune;
@@ -140,15 +144,29 @@ void ascii_only(struct str text, struct buf *out)
 	}
 }
 
+/* Half a document would be read as a whole one. */
+static int output_whole(const struct buf *text, int status)
+{
+	if (!text->overflowed)
+		return command_output(buf_str(text), status);
+	log_error("the result is larger than %zu bytes: ask about fewer targets", text->max);
+	return EXIT_INTERNAL;
+}
+
+int page_output_document(struct page *p, int status)
+{
+	return output_whole(&p->out, status);
+}
+
 int page_output(struct page *p, int status)
 {
 	struct buf plain;
 
-	if (p->unicode)
-		return command_output(buf_str(&p->out), status);
-	buf_init(&plain, 64 << 20);
+	if (p->unicode || p->out.overflowed)
+		return output_whole(&p->out, status);
+	buf_init(&plain, PAGE_MAX);
 	ascii_only(buf_str(&p->out), &plain);
-	status = command_output(buf_str(&plain), status);
+	status = output_whole(&plain, status);
 	buf_fini(&plain);
 	return status;
 }

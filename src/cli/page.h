@@ -25,9 +25,9 @@ void page_line(struct page *p); /* ends the line */
 void page_gap(struct page *p);  /* one empty line, unless there is one */
 /* "label     text text", wrapped; lines after the first stand under the text, `indent` from the left. An empty label is fine. */
 void page_field(struct page *p, const char *label, enum style style, int indent, struct str text);
-/* Writes the page to standard output; returns `status` or EXIT_INTERNAL. */
+/* Writes the page to standard output, in ASCII where the terminal has no UTF-8; returns `status` or EXIT_INTERNAL. */
 int page_output(struct page *p, int status);
-/* Replaces what a terminal without UTF-8 cannot show. */
-void ascii_only(struct str text, struct buf *out);
+/* The same for a document, as it is. */
+int page_output_document(struct page *p, int status);
 
 #endif

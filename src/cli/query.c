@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum { STEP_MS = 15000 };
+
 struct query_arguments {
 	struct global_arguments global;
 	struct source_arguments source;
@@ -23,7 +25,7 @@ static const struct option_spec query_options[] = {
 	{ "at", 0, OPTION_STRING, AT(at), .argument = "TIME",
 		.help = "Evaluate at this time, age (-2h) or moment of the recording; else at the newest sample, or now on a Prometheus." },
 	{ "since", 0, OPTION_STRING, AT(since), .argument = "TIME", .help = "Evaluate at each step from this time or age to the end." },
-	{ "step", 0, OPTION_DURATION, AT(step_ms), .argument = "DURATION", .preset = "15s", .least = 1, .help = "The step of --since." },
+	{ "step", 0, OPTION_DURATION, AT(step_ms), .argument = "DURATION", .least = 1, .help = "The step of --since (15s)." },
 	{ "window", 'w', OPTION_STRING, AT(window), .argument = "DURATION",
 		.help = "Live targets: scrape for this long, so that rate() has two samples; else once." },
 	{ 0 },
@@ -222,7 +224,8 @@ static bool evaluate(const struct query_arguments *a, struct watch *w, const cha
 	const struct window *window = &w->span.window;
 
 	if (a->since)
-		return b->ops->query_range(b, &w->arena, str_from(query), window->from_ms, window->to_ms, a->step_ms, v, e);
+		return b->ops->query_range(
+			b, &w->arena, str_from(query), window->from_ms, window->to_ms, a->step_ms ? a->step_ms : STEP_MS, v, e);
 	return b->ops->query(b, &w->arena, str_from(query), window->to_ms, v, e);
 }
 
@@ -265,7 +268,7 @@ static int query_print(const struct query_arguments *a, const struct promql_valu
 	page_init(&page, (enum color_when)a->global.color);
 	if (a->global.json) {
 		json_value(v, &page.out);
-		status = command_output(buf_str(&page.out), EXIT_FINE);
+		status = page_output_document(&page, EXIT_FINE);
 	} else {
 		print_annotations(v);
 		text_value(v, &page);
@@ -315,6 +318,10 @@ static int query_run(const struct command *self, void *arguments, const struct o
 
 	if (!source_is_named(&a->source, &targets))
 		return command_usage(self, "on what? Name a recording or targets after the expression, or give --prometheus URL");
+	if (a->step_ms && !a->since)
+		return command_usage(self, "--step is for --since");
+	if (a->window && a->since)
+		return command_usage(self, "--window or --since, not both");
 	arena_init(&arena);
 	if (source_to_options(&a->source, &arena, &targets, &options, &e)) {
 		options.window = a->window;

@@ -30,7 +30,7 @@ static const struct option_spec record_options[] = {
 };
 static const struct option_table record_tables[] = { { "What to record", record_options, 0 },
 	{ "Which targets, beside those named", fleet_options, AT(fleet) }, { "How to reach them", http_options, AT(http) },
-	GLOBAL_TABLE(struct record_arguments), { 0 } };
+	{ "Common options", plain_options, AT(global) }, { 0 } };
 #undef AT
 
 struct recording_run {

@@ -11,8 +11,8 @@ static bool is_silent(const struct target_report *t)
 
 static bool same_silence(const struct silent_group *g, const struct target_report *t)
 {
-	/* Parse errors differ by line: each is told. Time-outs are one story. */
-	return g->outcome == t->last.outcome && (!g->partial || str_eq(g->detail, t->last.detail));
+	/* Parse errors differ by line, error answers by status: each is told. Time-outs are one story. */
+	return g->outcome == t->last.outcome && (!(g->partial || g->outcome == SCRAPE_HTTP_STATUS) || str_eq(g->detail, t->last.detail));
 }
 
 size_t silent_groups(const struct report *r, struct silent_group *groups, size_t room)
@@ -27,10 +27,14 @@ size_t silent_groups(const struct report *r, struct silent_group *groups, size_t
 			continue;
 		while (k < count && !same_silence(&groups[k], t))
 			k++;
-		if (k == room)
-			k = room - 1; /* the last group takes the rest */
+		if (k == room) {
+			groups[room - 1].others++;
+			continue;
+		}
 		if (k == count)
-			groups[count++] = (struct silent_group){ t->last.outcome, t->last.detail, scrape_answered(&t->last), i, 0 };
+			groups[count++] = (struct silent_group){
+				.outcome = t->last.outcome, .detail = t->last.detail, .partial = scrape_answered(&t->last), .first = i
+			};
 		groups[k].count++;
 	}
 	return count;
@@ -67,6 +71,8 @@ void silent_phrase(const struct report *r, const struct silent_group *g, size_t 
 	if (g->count > named)
 		buf_printf(out, " and %zu more", g->count - named);
 	silence_phrase(&r->targets[g->first].last, out);
+	if (g->others)
+		buf_printf(out, " %zu more did not answer for other reasons.", g->others);
 }
 
 static bool same_engine(const struct target_report *a, const struct target_report *b)

@@ -36,6 +36,7 @@ struct silent_group { /* targets that did not answer (whole) in the same way */
 	struct str detail;
 	bool partial;
 	size_t first, count;
+	size_t others; /* of the last group: targets that found no room for a group of theirs */
 };
 size_t silent_groups(const struct report *r, struct silent_group *groups, size_t room);
 void silent_phrase(const struct report *r, const struct silent_group *g, size_t most, struct buf *out);

@@ -71,7 +71,8 @@ void group_phrase(const struct report *r, const struct report *beside, const str
 			buf_add_cstr(out, " · ");
 		reading_phrase(r, signal, reading, &events, out);
 		change_phrase(r, s, i, out);
-		if (all && reading->note.len)
+		/* What a detector notes belongs to the figure: the policy that it judges by. */
+		if (reading->note.len && (all || !signal->definition_count))
 			buf_printf(out, " [" STR_FMT "]", STR_ARG(reading->note));
 	}
 }

@@ -319,13 +319,14 @@ static void render_readings(struct page *p, const struct watch *w, bool all)
 	size_t shown = 0;
 
 	/* Where nobody answers, every figure is unknown for the one reason that is told below. */
-	for (size_t i = 0; r->targets_up && i < r->scope_count; i++) {
+	for (size_t i = 0; (r->targets_up || r->targets_judged) && i < r->scope_count; i++) {
 		const struct scope *s = &r->scopes[i];
 
 		if (!scope_has_readings(r, s))
 			continue;
 		if (!all && ++shown > 3) {
-			page_print(p, STYLE_DIM, "more pools: --all"), page_line(p);
+			page_add(p, STR("more pools: --all"), STYLE_DIM);
+			page_line(p);
 			break;
 		}
 		snprintf(title, sizeof title, "pool " STR_FMT " (%s, %zu target%s)", STR_ARG(s->name),

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/page.h"
 #include "cli/signals_bound.h"
+#include "cli/signals_explain.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -28,118 +29,6 @@ static const struct option_spec signals_options[] = {
 static const struct option_table signals_tables[] = { { "What to show", signals_options, 0 },
 	SOURCE_TABLES(struct signals_arguments, source), GLOBAL_TABLE(struct signals_arguments), { 0 } };
 
-enum { LABEL_INDENT = 15 };
-
-static void expression_text(const struct expression *x, struct buf *out)
-{
-	if (x)
-		expression_print(x, out);
-}
-
-static bool list_has(const struct str *list, size_t count, struct str id)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_eq(list[i], id))
-			return true;
-	return false;
-}
-
-static bool expression_uses(const struct expression *x, const struct signal_spec *s)
-{
-	return x && (x->signal == s || expression_uses(x->left, s) || expression_uses(x->right, s));
-}
-
-static bool finding_uses(const struct finding_spec *f, const struct signal_spec *s)
-{
-	return expression_uses(f->when, s) || expression_uses(f->critical, s) || list_has(f->evidence, f->evidence_count, s->id) ||
-	       list_has(f->counter, f->counter_count, s->id);
-}
-
-static void field(struct page *p, const char *label, struct str text)
-{
-	if (text.len)
-		page_field(p, label, STYLE_DIM, LABEL_INDENT, text);
-}
-
-static void signal_explain(struct page *p, const struct catalog *c, const struct signal_spec *s)
-{
-	struct buf text;
-
-	page_print(p, STYLE_BOLD, STR_FMT, STR_ARG(s->id));
-	page_print(p, STYLE_PLAIN, "  " STR_FMT, STR_ARG(s->title));
-	page_line(p);
-	field(p, "  meaning", s->help);
-	field(p, "  group", s->group);
-	field(p, "  unit", s->unit);
-	field(p, "  kind", str_from(signal_kind_name(s->kind)));
-	buf_init(&text, 1 << 20);
-	for (size_t i = 0; i < s->definition_count; i++) {
-		buf_reset(&text);
-		expression_text(s->definitions[i].expression, &text);
-		if (s->definitions[i].note.len)
-			buf_printf(&text, "  (" STR_FMT ")", STR_ARG(s->definitions[i].note));
-		field(p, i ? "  or" : "  definition", buf_str(&text));
-		buf_reset(&text);
-		expression_text(s->definitions[i].guard, &text);
-		if (text.len)
-			buf_printf(&text, ", else unknown: " STR_FMT, STR_ARG(s->definitions[i].guard_reason));
-		field(p, "  only if", buf_str(&text));
-	}
-	if (s->min_events > 0) {
-		buf_reset(&text);
-		buf_printf(&text, "%g events; below, red lines on it are undecided", s->min_events);
-		field(p, "  needs", buf_str(&text));
-	}
-	buf_reset(&text);
-	for (size_t i = 0; i < c->findings.count; i++)
-		if (finding_uses(c->findings.items[i], s))
-			buf_printf(&text, "%s" STR_FMT, text.len ? ", " : "", STR_ARG(c->findings.items[i]->id));
-	field(p, "  findings", buf_str(&text));
-	field(p, "  requirement", s->requirement);
-	buf_fini(&text);
-}
-
-static void names_field(struct page *p, const char *label, const struct str *names, size_t count)
-{
-	struct buf text;
-
-	buf_init(&text, 65536);
-	for (size_t i = 0; i < count; i++)
-		buf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(names[i]));
-	field(p, label, buf_str(&text));
-	buf_fini(&text);
-}
-
-static void finding_explain(struct page *p, const struct finding_spec *f)
-{
-	static const char *const grades[] = { [ACTION_NOW] = "  now", [ACTION_SHIFT] = "  this shift", [ACTION_LATER] = "  later" };
-	struct buf text;
-
-	page_print(p, STYLE_BOLD, STR_FMT, STR_ARG(f->id));
-	page_print(p, STYLE_PLAIN, "  " STR_FMT " (finding, %s)", STR_ARG(f->title), severity_name(f->severity));
-	page_line(p);
-	field(p, "  meaning", f->explain);
-	buf_init(&text, 1 << 20);
-	expression_text(f->when, &text);
-	field(p, "  raised when", buf_str(&text));
-	field(p, "  detector", f->detector);
-	buf_reset(&text);
-	expression_text(f->critical, &text);
-	field(p, "  critical if", buf_str(&text));
-	names_field(p, "  evidence", f->evidence, f->evidence_count);
-	names_field(p, "  against", f->counter, f->counter_count);
-	names_field(p, "  causes", f->suppresses, f->suppresses_count);
-	for (size_t i = 0; i < f->action_count; i++) {
-		buf_reset(&text);
-		buf_add(&text, f->actions[i].text);
-		if (f->actions[i].risk.len)
-			buf_printf(&text, " (risk: " STR_FMT ")", STR_ARG(f->actions[i].risk));
-		field(p, grades[f->actions[i].grade], buf_str(&text));
-	}
-	field(p, "  requirement", f->requirement);
-	buf_fini(&text);
-}
-
 static void list_text(struct page *p, const struct catalog *c, const struct signals_arguments *a)
 {
 	struct str group = STR_EMPTY;
@@ -150,7 +39,7 @@ static void list_text(struct page *p, const struct catalog *c, const struct sign
 		if (a->group && !str_is(s->group, a->group))
 			continue;
 		if (!str_eq(s->group, group)) {
-			page_print(p, STYLE_BOLD, "%s" STR_FMT, p->out.len ? "" : "", STR_ARG(s->group));
+			page_add(p, s->group, STYLE_BOLD);
 			page_line(p);
 			group = s->group;
 		}
@@ -165,36 +54,6 @@ static void list_text(struct page *p, const struct catalog *c, const struct sign
 		page_field(p, label, STYLE_PLAIN, 30, buf_str(&text));
 		buf_fini(&text);
 	}
-}
-
-static void signal_json(struct json *j, const struct catalog *c, const struct signal_spec *s)
-{
-	struct buf text;
-
-	buf_init(&text, 1 << 20);
-	json_open(j, NULL, '{');
-	json_text(j, "id", s->id);
-	json_text(j, "title", s->title);
-	json_text(j, "group", s->group);
-	json_text(j, "unit", s->unit);
-	json_text(j, "kind", str_from(signal_kind_name(s->kind)));
-	json_text_if(j, "help", s->help);
-	json_text_if(j, "requirement", s->requirement);
-	json_bool(j, "headline", s->headline);
-	json_open(j, "definitions", '[');
-	for (size_t i = 0; i < s->definition_count; i++) {
-		buf_reset(&text);
-		expression_text(s->definitions[i].expression, &text);
-		json_text(j, NULL, buf_str(&text));
-	}
-	json_close(j, ']');
-	json_open(j, "findings", '[');
-	for (size_t i = 0; i < c->findings.count; i++)
-		if (finding_uses(c->findings.items[i], s))
-			json_text(j, NULL, c->findings.items[i]->id);
-	json_close(j, ']');
-	json_close(j, '}');
-	buf_fini(&text);
 }
 
 /* The operands: ids of signals and findings, and targets. */
@@ -260,6 +119,25 @@ static bool group_exists(const struct catalog *c, const char *group, struct erro
 	return false;
 }
 
+/* What would be ignored is refused. */
+static bool combination_fits(const struct signals_arguments *a, const struct asked *asked, struct error *e)
+{
+	bool ids = asked->signals.count || asked->findings.count;
+
+	if (a->promql && a->coverage)
+		return error_set(e, EXIT_USAGE, "--promql or --coverage, not both");
+	if (a->coverage && (a->group || ids))
+		return error_set(e, EXIT_USAGE, "--coverage is about the metrics of targets: neither --group nor ids are for it");
+	if (a->group && ids)
+		return error_set(e, EXIT_USAGE, "--group or ids, not both");
+	if (a->promql && asked->findings.count) {
+		error_set(e, EXIT_USAGE, "\"" STR_FMT "\" is a finding: PromQL is of signals", STR_ARG(asked->findings.items[0]->id));
+		error_hint(e, "goodput signals " STR_FMT " names those that it rests on", STR_ARG(asked->findings.items[0]->id));
+		return false;
+	}
+	return true;
+}
+
 static void print_catalog_json(const struct catalog *c, const struct signals_arguments *a, const struct asked *asked, struct buf *out)
 {
 	struct json j = { .out = out };
@@ -269,7 +147,7 @@ static void print_catalog_json(const struct catalog *c, const struct signals_arg
 	json_open(&j, "signals", '[');
 	for (size_t i = 0; i < c->signals.count; i++) {
 		const struct signal_spec *s = c->signals.items[i];
-		bool wanted = !asked->signals.count;
+		bool wanted = !asked->signals.count && !asked->findings.count;
 
 		for (size_t k = 0; k < asked->signals.count; k++)
 			wanted |= asked->signals.items[k] == s;
@@ -277,6 +155,12 @@ static void print_catalog_json(const struct catalog *c, const struct signals_arg
 			signal_json(&j, c, s);
 	}
 	json_close(&j, ']');
+	if (asked->findings.count) {
+		json_open(&j, "findings", '[');
+		for (size_t i = 0; i < asked->findings.count; i++)
+			finding_json(&j, asked->findings.items[i]);
+		json_close(&j, ']');
+	}
 	json_close(&j, '}');
 	buf_add_c(out, '\n');
 }
@@ -298,15 +182,13 @@ static void print_catalog(const struct catalog *c, const struct signals_argument
 /* Against a fleet: PromQL bound to it, or coverage. */
 static bool print_bound(struct watch *w, const struct signals_arguments *a, const struct asked *asked, struct page *p, struct error *e)
 {
-	const struct bound_request request = {
-		.group = a->group, .json = a->global.json, .signals = asked->signals.items, .signal_count = asked->signals.count
-	};
+	const struct bound_request request = { .group = a->group, .signals = asked->signals.items, .signal_count = asked->signals.count };
 
 	if (!watch_gather(w, e) || !watch_evidence(w, e))
 		return false;
 	if (a->promql)
-		return bound_promql(p, w, &request, e);
-	bound_coverage(p, w, &request);
+		return bound_promql(p, w, &request, a->global.json, e);
+	bound_coverage(p, w, a->global.json);
 	return true;
 }
 
@@ -326,7 +208,8 @@ static bool signals_print(
 			    .catalog_file_count = a->source.catalog.files.count },
 		    e))
 		return false;
-	ok = (!a->group || group_exists(&catalog, a->group, e)) && sort_operands(&catalog, operands, &asked, e);
+	ok = (!a->group || group_exists(&catalog, a->group, e)) && sort_operands(&catalog, operands, &asked, e) &&
+	     combination_fits(a, &asked, e);
 	if (ok && bound && !source_is_named(&a->source, &asked.targets)) {
 		ok = error_set(e, EXIT_USAGE, "--%s is about targets: none is named", a->promql ? "promql" : "coverage");
 		error_hint(e, "add a target, a page, a recording or --prometheus URL");
@@ -364,7 +247,7 @@ static int signals_run(const struct command *self, void *arguments, const struct
 	arena_init(&arena);
 	page_init(&page, (enum color_when)a->global.color);
 	if (signals_print(a, &arena, operands, &page, &e))
-		status = a->global.json ? command_output(buf_str(&page.out), EXIT_FINE) : page_output(&page, EXIT_FINE);
+		status = a->global.json ? page_output_document(&page, EXIT_FINE) : page_output(&page, EXIT_FINE);
 	else
 		status = command_failed(&e);
 	page_fini(&page);

@@ -98,9 +98,9 @@ static void promql_engine(struct page *p, struct json *j, const struct watch *w,
 	buf_fini(&text);
 }
 
-bool bound_promql(struct page *p, struct watch *w, const struct bound_request *r, struct error *e)
+bool bound_promql(struct page *p, struct watch *w, const struct bound_request *r, bool json, struct error *e)
 {
-	struct json json = { .out = &p->out }, *j = r->json ? &json : NULL;
+	struct json document = { .out = &p->out }, *j = json ? &document : NULL;
 	size_t engines = 0;
 
 	if (j) {
@@ -198,9 +198,9 @@ static void coverage_target(struct page *p, struct json *j, struct watch *w, siz
 	buf_fini(&engine);
 }
 
-void bound_coverage(struct page *p, struct watch *w, const struct bound_request *r)
+void bound_coverage(struct page *p, struct watch *w, bool json)
 {
-	struct json json = { .out = &p->out }, *j = r->json ? &json : NULL;
+	struct json document = { .out = &p->out }, *j = json ? &document : NULL;
 
 	if (j) {
 		json_open(j, NULL, '{');

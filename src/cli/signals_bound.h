@@ -6,14 +6,13 @@
 #include "watch/watch.h"
 
 struct bound_request {
-	const char *group; /* or NULL */
-	bool json;
+	const char *group;                        /* or NULL */
 	const struct signal_spec *const *signals; /* none: all; matched by id */
 	size_t signal_count;
 };
 
 /* Both need watch_evidence. The PromQL is printed once per kind of engine; false when no target answered. */
-bool bound_promql(struct page *p, struct watch *w, const struct bound_request *r, struct error *e);
-void bound_coverage(struct page *p, struct watch *w, const struct bound_request *r);
+bool bound_promql(struct page *p, struct watch *w, const struct bound_request *r, bool json, struct error *e);
+void bound_coverage(struct page *p, struct watch *w, bool json);
 
 #endif

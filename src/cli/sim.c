@@ -124,7 +124,7 @@ const struct command command_sim = {
 		"token "
 		"is due until it is sent.\n\n"
 		"Faults: stall; slow[:factor=3]; preemption-storm[:rate=4]; kv-leak[:blocks=8]; memory-leak[:kib=64]; gc-pauses[:ms=300]; "
-		"crash[:down=1]; http-500[:share=0.3]; slow-streams[:ms=800]; cut-streams[:share=0.3]; acceptance[:factor=0.3]; "
+		"crash[:down=1]; http-500[:share=0.3]; slow-streams[:ms=100]; cut-streams[:share=0.3]; acceptance[:factor=0.3]; "
 		"transfer-failure[:share=0.2]; stale-gauges; missing-families:match=TEXT; upgrade:to=RELEASE[,down=1]. With replica=N only "
 		"that "
 		"one of --replicas has it.\n\n"

@@ -11,8 +11,10 @@ void engine_config_default(struct engine_config *config)
 		.prefix_caching = true,
 		.async_scheduling = true,
 		.reserve_full_isl = true,
-		.front_end_fixed = 0.008,
-		.front_end_per_token = 4e-6,
+		.front_end_fixed = 0.009,
+		.front_end_per_token = 6e-6,
+		.front_end_busy = 0.010,
+		.front_end_busy_per_token = 3e-6,
 		.seed = 1 };
 	host_config_default(&config->host);
 }

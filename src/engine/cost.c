@@ -86,8 +86,8 @@ static double expert_layer(const struct deployment *d, double t, double launch)
 	seconds += kernel_gemm(d->gpu, PRECISION_BF16, local, m->experts, m->hidden, launch); /* router */
 	if (m->shared_experts)
 		seconds += mlp(d, local, (double)m->shared_experts * m->expert_intermediate, launch);
-	if (d->dp > 1) /* inputs are gathered and outputs scattered */
-		seconds += kernel_all_reduce(d->gpu, d->dp * d->tp, 2 * t * m->hidden);
+	if (d->dp > 1)
+		seconds += kernel_exchange(d->gpu, d->dp * d->tp, 2 * t * m->hidden);
 	return seconds;
 }
 
@@ -272,7 +272,7 @@ static double processor_seconds(const struct step_load *load)
 {
 	double prompt = load->tokens - load->decode_tokens;
 
-	return 0.2e-3 + 4e-6 * load->running + 0.1e-6 * prompt;
+	return 1.6e-3 + 8e-6 * load->running + 0.1e-6 * prompt;
 }
 
 /* What the busiest rank of a data-parallel group has of the group's step: all wait for it. Decodes are spread evenly, prompts are not

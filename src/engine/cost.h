@@ -38,6 +38,9 @@ double kernel_decode_attention(
 	const struct gpu *gpu, double kv_bytes, double batch, double heads, double head_dim, bool kv_8bit, double launch_share);
 double kernel_prefill_attention(const struct gpu *gpu, double flops, double kv_bytes, double queries, double launch_share);
 double kernel_all_reduce(const struct gpu *gpu, uint32_t gpus, double bytes);
+/* Data-parallel ranks gather the inputs and the routing of the experts, and scatter the sums: three calls of the library instead of a
+ * kernel of its own. */
+double kernel_exchange(const struct gpu *gpu, uint32_t gpus, double bytes);
 struct expert_shape {
 	double tokens, hidden, intermediate, top_k, experts; /* intermediate: the slice on one GPU; experts: those on one GPU */
 	double share; /* share of all (token, expert) pairs that this GPU computes: 1 / expert-parallel size */

@@ -77,10 +77,12 @@ static void forget(struct kv_pool *pool, uint32_t index)
 	struct kv_block *block = &pool->blocks[index];
 
 	if (block->hash & KV_SHARED) {
-		uint32_t *link = bucket_of(pool, block->hash);
-		while (*link != index)
-			link = &pool->blocks[*link].chain;
-		*link = block->chain;
+		if (block->back == KV_NONE)
+			*bucket_of(pool, block->hash) = block->chain;
+		else
+			pool->blocks[block->back].chain = block->chain;
+		if (block->chain != KV_NONE)
+			pool->blocks[block->chain].back = block->back;
 	}
 	block->hash = 0;
 }
@@ -90,6 +92,8 @@ uint32_t kv_take(struct kv_pool *pool)
 	uint32_t index = pool->first;
 	struct kv_block *block = &pool->blocks[index];
 
+	if (block->next != KV_NONE)
+		__builtin_prefetch(&pool->blocks[block->next]); /* taken next, most likely */
 	list_remove(pool, index);
 	if (block->hash) {
 		forget(pool, index);
@@ -133,6 +137,9 @@ void kv_publish(struct kv_pool *pool, uint32_t index, uint64_t hash)
 	if (hash & KV_SHARED) {
 		uint32_t *bucket = bucket_of(pool, hash);
 		block->chain = *bucket;
+		block->back = KV_NONE;
+		if (*bucket != KV_NONE)
+			pool->blocks[*bucket].back = index;
 		*bucket = index;
 	}
 }
@@ -191,8 +198,9 @@ bool kv_check(const struct kv_pool *pool)
 		shared += (pool->blocks[i].hash & KV_SHARED) != 0;
 	}
 	for (uint32_t b = 0; b <= pool->bucket_mask; b++)
-		for (uint32_t i = pool->buckets[b]; i != KV_NONE; i = pool->blocks[i].chain)
-			if (bucket_of(pool, pool->blocks[i].hash) != &pool->buckets[b] || chained++ > pool->count)
+		for (uint32_t i = pool->buckets[b], before = KV_NONE; i != KV_NONE; before = i, i = pool->blocks[i].chain)
+			if (bucket_of(pool, pool->blocks[i].hash) != &pool->buckets[b] || pool->blocks[i].back != before ||
+				chained++ > pool->count)
 				return false;
 	return listed == pool->free && cached == pool->cached_free && shared == chained && held + pool->free == pool->count;
 }

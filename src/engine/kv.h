@@ -20,7 +20,7 @@ struct kv_block {
 	uint64_t hash;
 	uint32_t refs;
 	uint32_t next, previous; /* neighbours in the free list while refs is 0 */
-	uint32_t chain;          /* next block in the same bucket of the table */
+	uint32_t chain, back;    /* neighbours in the same bucket of the table; back is KV_NONE at its head */
 };
 
 struct kv_pool {

@@ -269,6 +269,8 @@ static bool fail_start(struct grammar *g)
 		return grammar_fail(g, g->at, "OpenMetrics allows no blank line");
 	if (g->format == EXPO_OPENMETRICS && is_blank(grammar_peek(g)))
 		return grammar_fail(g, g->at, "OpenMetrics allows no blank before a sample");
+	if ((unsigned char)grammar_peek(g) == 0xef)
+		return grammar_fail(g, g->at, "expected a metric's name, not a byte order mark or another character outside ASCII");
 	return grammar_fail(g, g->at, "expected a metric's name");
 }
 

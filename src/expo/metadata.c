@@ -38,6 +38,8 @@ static bool check_type(struct grammar *g, struct metadata *m)
 {
 	if (type_parse(m->text, g->format, &m->type))
 		return true;
+	if (str_ends(m->text, STR("\r")))
+		return grammar_fail(g, m->text.ptr + m->text.len - 1, "a carriage return (Windows line end): lines end with \\n alone");
 	grammar_fail(g, m->text.ptr, "\"" STR_FMT "\" is no metric type here", STR_ARG(str_head(m->text, 60)));
 	if (!g->error->hint[0])
 		error_hint(g->error, "%s",

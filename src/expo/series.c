@@ -51,7 +51,8 @@ static void series_table_grow(struct series_table *t)
 	mem_free(old.slots);
 }
 
-size_t bound_format(double value, char *text)
+/* A bound as Prometheus 3 writes it: shortest, with ".0" when it would look whole. `text` needs 40 bytes. */
+static size_t bound_format(double value, char *text)
 {
 	char shortest[NUMBER_TEXT_MAX], digits[32];
 	size_t count = 0, length = number_format(value, shortest);

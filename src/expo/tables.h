@@ -18,8 +18,8 @@ void family_table_clear(struct family_table *t);
 /* HELP, TYPE or UNIT. A later line of the same kind wins. */
 void family_table_add(struct family_table *t, const struct metadata *m);
 /* The family with a TYPE line so far that a sample's name belongs to: its own name, else without the suffix that the type
- * has. False: none; `family` is then the name itself. */
-bool family_table_find(const struct family_table *t, struct str sample_name, struct str *family, enum metric_type *type);
+ * has. False: none; `name` is then the sample's. */
+bool family_table_find(const struct family_table *t, struct str sample_name, struct str *name, enum metric_type *type);
 
 struct series_record {
 	struct expo_series shown; /* first: what callers hold */
@@ -40,8 +40,5 @@ void series_table_clear(struct series_table *t);
  * `*changed` tells that it had others. Normalises le and quantile. */
 struct series_record *series_table_put(
 	struct series_table *t, struct series_text *s, struct str family, enum metric_type type, bool *changed);
-
-/* A bound as Prometheus 3 writes it: shortest, with ".0" when it would look whole. `text` needs 40 bytes. */
-size_t bound_format(double value, char *text);
 
 #endif

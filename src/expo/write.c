@@ -13,29 +13,7 @@ static const char *type_word(enum metric_type type, enum expo_format format)
 		default: break;
 		}
 	}
-	switch (type) {
-	case METRIC_COUNTER: return "counter";
-	case METRIC_GAUGE: return "gauge";
-	case METRIC_HISTOGRAM: return "histogram";
-	case METRIC_GAUGE_HISTOGRAM: return "gaugehistogram";
-	case METRIC_SUMMARY: return "summary";
-	case METRIC_INFO: return "info";
-	case METRIC_STATESET: return "stateset";
-	case METRIC_UNKNOWN: break;
-	}
-	return "unknown";
-}
-
-static bool is_classic_name(struct str name, bool colons)
-{
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (colons && c == ':');
-
-		if (!letter && (i == 0 || c < '0' || c > '9'))
-			return false;
-	}
-	return name.len > 0;
+	return metric_type_name(type);
 }
 
 static void write_escaped(struct buf *out, struct str s, bool quotes)
@@ -64,7 +42,7 @@ static void write_quoted(struct buf *out, struct str s)
 
 static void write_name(struct buf *out, struct str name, bool colons)
 {
-	if (is_classic_name(name, colons))
+	if (label_name_is_classic(name, colons))
 		buf_add(out, name);
 	else
 		write_quoted(out, name);
@@ -117,7 +95,7 @@ void expo_write_family(struct expo_writer *w, struct str name, enum metric_type 
 static void write_series(struct buf *out, const struct labels *labels)
 {
 	struct str name = labels_name(labels);
-	bool classic = is_classic_name(name, true), open = !classic;
+	bool classic = label_name_is_classic(name, true), open = !classic;
 
 	if (!classic)
 		buf_add_c(out, '{');

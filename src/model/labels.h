@@ -31,7 +31,10 @@ bool labels_eq(const struct labels *a, const struct labels *b);
 int labels_cmp(const struct labels *a, const struct labels *b);
 /* The value, or {NULL, 0} when absent. */
 struct str labels_get(const struct labels *l, struct str name);
-static inline struct str labels_name(const struct labels *l) { return labels_get(l, LABEL_NAME); }
+static inline struct str labels_name(const struct labels *l)
+{
+	return labels_get(l, LABEL_NAME);
+}
 
 /* [a-zA-Z_][a-zA-Z0-9_]*; a metric's name may hold ':' too. */
 bool label_name_is_classic(struct str name, bool metric);

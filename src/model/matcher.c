@@ -26,41 +26,17 @@ bool matcher_matches(const struct matcher *m, struct str value)
 	return false;
 }
 
+const char *match_op_text(enum match_op op)
+{
+	static const char *const texts[] = { [MATCH_EQ] = "=", [MATCH_NE] = "!=", [MATCH_RE] = "=~", [MATCH_NRE] = "!~" };
+
+	return texts[op];
+}
+
 bool matchers_match(const struct matcher *list, size_t count, const struct labels *l)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		if (!matcher_matches(&list[i], labels_get(l, list[i].name)))
 			return false;
-	}
 	return true;
-}
-
-static bool is_bare_metric(const struct matcher *m)
-{
-	return m->op == MATCH_EQ && str_eq(m->name, LABEL_NAME) && label_name_is_classic(m->value, true);
-}
-
-void matchers_print(const struct matcher *list, size_t count, struct buf *out)
-{
-	static const char *const operators[] = { "=", "!=", "=~", "!~" };
-	const struct matcher *metric = NULL;
-	const char *separator = "";
-
-	for (size_t i = 0; i < count && !metric; i++)
-		metric = is_bare_metric(&list[i]) ? &list[i] : NULL;
-	if (metric)
-		buf_add(out, metric->value);
-	if (metric && count == 1)
-		return;
-	buf_add_c(out, '{');
-	for (size_t i = 0; i < count; i++) {
-		if (&list[i] == metric)
-			continue;
-		buf_add_cstr(out, separator);
-		label_print_name(list[i].name, out);
-		buf_add_cstr(out, operators[list[i].op]);
-		label_print_value(list[i].value, out);
-		separator = ",";
-	}
-	buf_add_c(out, '}');
 }

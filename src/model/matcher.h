@@ -19,7 +19,7 @@ bool matcher_init(struct matcher *m, struct str name, enum match_op op, struct s
 void matcher_fini(struct matcher *m);
 bool matcher_matches(const struct matcher *m, struct str value);
 bool matchers_match(const struct matcher *list, size_t count, const struct labels *l);
-/* name{a="b",c=~"d"} */
-void matchers_print(const struct matcher *list, size_t count, struct buf *out);
+/* "=", "!=", "=~", "!~" */
+const char *match_op_text(enum match_op op);
 
 #endif

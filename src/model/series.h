@@ -8,7 +8,16 @@
 #include <stdint.h>
 
 /* What a TYPE line said. */
-enum metric_type { METRIC_UNKNOWN, METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_GAUGE_HISTOGRAM, METRIC_SUMMARY, METRIC_INFO, METRIC_STATESET };
+enum metric_type {
+	METRIC_UNKNOWN,
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM,
+	METRIC_GAUGE_HISTOGRAM,
+	METRIC_SUMMARY,
+	METRIC_INFO,
+	METRIC_STATESET
+};
 const char *metric_type_name(enum metric_type type);
 
 /* The samples of one series in a window, oldest first, stale markers included (number_is_stale). Borrowed from whoever

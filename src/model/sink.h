@@ -9,9 +9,9 @@ struct series; /* owned by the sink's implementation */
 
 enum append_status {
 	APPEND_OK,
-	APPEND_SAME,          /* equal value at an existing time: nothing done */
-	APPEND_DUPLICATE,     /* other value at the newest time: refused */
-	APPEND_OUT_OF_ORDER   /* older than the newest: refused */
+	APPEND_SAME,        /* equal value at an existing time: nothing done */
+	APPEND_DUPLICATE,   /* other value at the newest time: refused */
+	APPEND_OUT_OF_ORDER /* older than the newest: refused */
 };
 
 struct sink {

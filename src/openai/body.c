@@ -34,53 +34,54 @@ static bool add_content(struct buf *text, json_t *content, struct openai_error *
 	return true;
 }
 
-static bool add_message(struct buf *text, json_t *message, struct openai_error *e)
+/* The role marks are part of what prompts can share; they are paid for by the tokens of a message. */
+static bool add_message(struct buf *text, size_t *marks, json_t *message, struct openai_error *e)
 {
 	json_t *role = json_is_object(message) ? field_get(message, "role") : NULL, *content;
+	size_t before = text->len;
 
 	if (!json_is_string(role))
 		return openai_invalid(e, "missing", "messages", "each message needs a role");
-	content = field_get(message, "content");
 	buf_add(text, STR("<|"));
 	buf_add(text, json_str(role));
 	buf_add(text, STR("|>"));
+	*marks += text->len - before;
+	content = field_get(message, "content");
 	return !content || add_content(text, content, e);
+}
+
+static bool add_messages(struct buf *text, size_t *marks, json_t *messages, struct openai_error *e)
+{
+	size_t i;
+	json_t *message;
+
+	json_array_foreach(messages, i, message) if (!add_message(text, marks, message, e)) return false;
+	return true;
 }
 
 bool body_messages(struct arena *arena, json_t *root, const struct openai_model *model, struct openai_request *r, struct openai_error *e)
 {
-	json_t *messages = field_get(root, "messages"), *message;
-	size_t i, marks = 0;
+	json_t *messages = field_get(root, "messages");
+	size_t marks = 0;
 	struct buf text;
-	bool ok = true;
+	bool ok;
 
 	if (!json_is_array(messages))
 		return openai_invalid(e, "missing", "messages", "Field required");
 	if (!json_array_size(messages))
 		return openai_refuse(e, 400, "messages", "messages must not be empty.");
 	buf_init(&text, SIZE_MAX / 2);
-	json_array_foreach(messages, i, message)
-	{
-		size_t before = text.len;
-
-		ok = ok && add_message(&text, message, e);
-		if (ok)
-			marks += 4 + json_string_length(field_get(message, "role"));
-		if (!ok && text.len == before)
-			break;
-	}
+	ok = add_messages(&text, &marks, messages, e);
 	if (ok) {
-		/* the role marks are part of what is shared, but are paid for by the tokens of a message */
-		size_t words = text.len - marks;
-		uint32_t tokens =
-			prompt_text_tokens(words) + PROMPT_MESSAGE_TOKENS * (uint32_t)json_array_size(messages) + PROMPT_CHAT_TOKENS;
+		struct prompt *p = ARENA_NEW(arena, struct prompt);
 
-		r->prompts = ARENA_NEW(arena, struct prompt);
+		prompt_from_text(arena, buf_str(&text), model->block_size, p);
+		p->tokens = prompt_text_tokens(text.len - marks) + PROMPT_MESSAGE_TOKENS * (uint32_t)json_array_size(messages) +
+			    PROMPT_CHAT_TOKENS;
+		if (p->id_count > p->tokens / model->block_size)
+			p->id_count = p->tokens / model->block_size;
+		r->prompts = p;
 		r->prompt_count = 1;
-		prompt_from_text(arena, buf_str(&text), 0, model->block_size, r->prompts);
-		r->prompts->tokens = tokens;
-		if (r->prompts->id_count > tokens / model->block_size)
-			r->prompts->id_count = tokens / model->block_size;
 	}
 	buf_fini(&text);
 	return ok;
@@ -109,7 +110,7 @@ static bool ids_prompt(struct arena *arena, json_t *list, const struct openai_mo
 static bool one_prompt(struct arena *arena, json_t *value, const struct openai_model *model, struct prompt *p, struct openai_error *e)
 {
 	if (json_is_string(value))
-		prompt_from_text(arena, json_str(value), 0, model->block_size, p);
+		prompt_from_text(arena, json_str(value), model->block_size, p);
 	else if (json_is_array(value) && !ids_prompt(arena, value, model, p, e))
 		return false;
 	else if (!json_is_array(value))

@@ -20,9 +20,9 @@ static void hash_blocks(struct arena *arena, const char *bytes, size_t size, siz
 	p->ids = ids;
 }
 
-void prompt_from_text(struct arena *arena, struct str text, uint32_t extra, uint32_t block, struct prompt *p)
+void prompt_from_text(struct arena *arena, struct str text, uint32_t block, struct prompt *p)
 {
-	*p = (struct prompt){ .tokens = prompt_text_tokens(text.len) + extra, .block = block };
+	*p = (struct prompt){ .tokens = prompt_text_tokens(text.len), .block = block };
 	hash_blocks(arena, text.ptr ? text.ptr : "", text.len, (size_t)block * PROMPT_BYTES_PER_TOKEN, p);
 }
 

@@ -20,8 +20,7 @@ struct prompt {
 };
 
 uint32_t prompt_text_tokens(size_t bytes);
-/* `text` is the whole prompt, a chat's messages joined; `extra` tokens come on top. */
-void prompt_from_text(struct arena *arena, struct str text, uint32_t extra, uint32_t block, struct prompt *p);
+void prompt_from_text(struct arena *arena, struct str text, uint32_t block, struct prompt *p);
 void prompt_from_ids(struct arena *arena, const int64_t *token_ids, size_t count, uint32_t block, struct prompt *p);
 
 #endif

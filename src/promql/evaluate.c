@@ -241,6 +241,10 @@ bool promql_range(struct backend *samples, struct arena *arena, const struct pro
 		return false;
 	if (end_ms < start_ms)
 		return error_set(e, EXIT_BAD_INPUT, "end timestamp must not be before start time");
+	/* Room is made for all steps of a query at once, also where no series matches. */
+	if ((uint64_t)(end_ms - start_ms) / (uint64_t)step_ms >= ev.options->max_samples)
+		return error_set(e, EXIT_BAD_INPUT, "the query has more than %zu steps: ask for a longer step or a shorter time",
+			ev.options->max_samples);
 	ev.start_ms = start_ms;
 	ev.end_ms = end_ms;
 	ev.step_ms = step_ms;

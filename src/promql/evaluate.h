@@ -82,6 +82,9 @@ struct str column_label(const struct evaluation *ev, const struct column *c, str
 /* __name__, __type__ or __unit__: what goes when a result is no longer that metric. */
 bool label_names_metric(struct str name);
 bool column_has_value(const struct column *c, size_t steps);
+/* The points of a column, without absent ones, as a series of these labels. Moves the column's values together: it is used up. */
+struct series_view column_points(
+	struct evaluation *ev, const struct column *c, const struct labels *labels, const int64_t *times, size_t steps);
 /* The labels as an operator sees them; in the arena or borrowed. */
 const struct labels *column_labels(struct evaluation *ev, const struct column *c);
 /* Drops __name__ of all columns; where that makes two equal they are merged, or the query fails if both have a point at a step. */
@@ -137,7 +140,7 @@ struct window {
 	double args[2];  /* the scalar arguments, in order */
 	double *scratch; /* room for `count` values */
 };
-bool evaluate_window_call(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, struct frame *out);
+bool evaluate_window_call(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out);
 
 /* ---- math, in several files ---- */
 struct kahan { /* Neumaier's compensated sum */
@@ -163,7 +166,6 @@ void mean_add(struct mean *m, double x);
 double mean_result(const struct mean *m);
 /* Sorts `values`. */
 double quantile_of(double q, double *values, size_t count);
-int compare_nan_first(const void *a, const void *b);
 
 bool evaluate_aggregate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out);
 bool evaluate_top(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out);

@@ -118,6 +118,24 @@ bool column_has_value(const struct column *c, size_t steps)
 	return false;
 }
 
+struct series_view column_points(
+	struct evaluation *ev, const struct column *c, const struct labels *labels, const int64_t *times, size_t steps)
+{
+	size_t count = 0, kept = 0;
+	for (size_t i = 0; i < steps; i++)
+		count += !is_absent(c->values[i]);
+	if (count == steps)
+		return (struct series_view){ labels, times, c->values, count };
+	int64_t *t = arena_alloc(ev->arena, (count + 1) * sizeof *t);
+	for (size_t i = 0; i < steps; i++) {
+		if (is_absent(c->values[i]))
+			continue;
+		t[kept] = times[i];
+		c->values[kept++] = c->values[i];
+	}
+	return (struct series_view){ labels, t, c->values, count };
+}
+
 /* ---- equal label sets ---- */
 
 static bool column_merge(struct evaluation *ev, const struct promql_node *n, struct column *into, const struct column *from, size_t steps)

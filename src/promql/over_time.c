@@ -35,7 +35,7 @@ double mean_result(const struct mean *m)
 	return m->incremental ? m->mean + m->k.rest : m->k.sum / m->count + m->k.rest / m->count;
 }
 
-int compare_nan_first(const void *a, const void *b)
+static int compare_nan_first(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	if (isnan(x) || isnan(y))

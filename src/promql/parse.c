@@ -336,7 +336,6 @@ static bool parse_matching(struct parser *p, struct promql_node *n)
 	parser_advance(p);
 	if (p->token.kind != TOKEN_LEFT_PAREN)
 		return true;
-	m->include_given = true;
 	return parse_grouping_labels(p, &m->include, &m->include_count);
 }
 

@@ -112,7 +112,10 @@ static struct promql_node *parse_sum(struct parser *p, const char *context, int 
 		enum token_kind op = n->binary.op = p->token.kind;
 		parser_advance(p);
 		n->binary.left = left;
+		if (!parser_enter(p))
+			return NULL;
 		n->binary.right = parse_sum(p, context, op == TOKEN_POW ? 4 : duration_precedence(op) + 1);
+		p->depth--;
 		if (!n->binary.right)
 			return NULL;
 		left = parser_finish(p, n, left, n->binary.right);

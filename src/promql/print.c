@@ -7,7 +7,7 @@
 
 static void print_name(struct str name, struct buf *out)
 {
-	if (syntax_is_name(name, false))
+	if (label_name_is_classic(name, false))
 		buf_add(out, name);
 	else
 		syntax_quote(name, out);
@@ -54,7 +54,6 @@ static void print_shift(const struct shift *shift, struct buf *out)
 
 static void print_selector(const struct promql_node *n, struct buf *out)
 {
-	static const char *const ops[] = { [MATCH_EQ] = "=", [MATCH_NE] = "!=", [MATCH_RE] = "=~", [MATCH_NRE] = "!~" };
 	struct str name = n->selector.name;
 	size_t first = name.len ? 1 : 0;
 	buf_add(out, name);
@@ -66,7 +65,7 @@ static void print_selector(const struct promql_node *n, struct buf *out)
 		if (i > first)
 			buf_add_c(out, ',');
 		print_name(m->name, out);
-		buf_add_cstr(out, ops[m->op]);
+		buf_add_cstr(out, match_op_text(m->op));
 		syntax_quote(m->value, out);
 	}
 	buf_add_c(out, '}');

@@ -7,13 +7,12 @@ enum { PIECE_MIN_MS = 1000 };
 
 void remote_print_matchers(const struct matcher *a, size_t a_count, const struct matcher *b, size_t b_count, struct buf *out)
 {
-	static const char *const operators[] = { "=", "!=", "=~", "!~" };
 	buf_add_c(out, '{');
 	for (size_t i = 0; i < a_count + b_count; i++) {
 		const struct matcher *m = i < a_count ? &a[i] : &b[i - a_count];
 		buf_add_cstr(out, i ? "," : "");
 		label_print_name(m->name, out);
-		buf_add_cstr(out, operators[m->op]);
+		buf_add_cstr(out, match_op_text(m->op));
 		syntax_quote(m->value, out);
 	}
 	buf_add_c(out, '}');

@@ -49,25 +49,6 @@ void result_samples(struct evaluation *ev, const struct range_source *source, st
 		qsort(value->series, value->count, sizeof *value->series, compare_series);
 }
 
-static struct series_view column_result(struct evaluation *ev, struct column *c, const struct grid *grid, const int64_t *times)
-{
-	const struct labels *labels = column_labels(ev, c);
-	size_t count = 0;
-	for (size_t i = 0; i < grid->steps; i++)
-		count += !is_absent(c->values[i]);
-	if (count == grid->steps)
-		return (struct series_view){ labels, times, c->values, count };
-	int64_t *t = arena_alloc(ev->arena, (count + 1) * sizeof *t);
-	size_t kept = 0;
-	for (size_t i = 0; i < grid->steps; i++) {
-		if (is_absent(c->values[i]))
-			continue;
-		t[kept] = times[i];
-		c->values[kept++] = c->values[i];
-	}
-	return (struct series_view){ labels, t, c->values, count };
-}
-
 bool result_range(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *f, struct promql_value *value)
 {
 	if (!settle_names(ev, n, f, grid->steps))
@@ -78,7 +59,7 @@ bool result_range(struct evaluation *ev, const struct promql_node *n, const stru
 	value->type = PROMQL_MATRIX;
 	value->series = arena_alloc(ev->arena, (f->count + 1) * sizeof *value->series);
 	for (size_t c = 0; c < f->count; c++) {
-		struct series_view s = column_result(ev, &f->columns[c], grid, times);
+		struct series_view s = column_points(ev, &f->columns[c], column_labels(ev, &f->columns[c]), times, grid->steps);
 		if (s.count)
 			value->series[value->count++] = s;
 	}

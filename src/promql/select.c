@@ -158,24 +158,6 @@ static struct grid subquery_grid(int64_t first_end_ms, int64_t last_end_ms, int6
 	return (struct grid){ start, step_ms, last_end_ms < start ? 0 : (size_t)((last_end_ms - start) / step_ms) + 1 };
 }
 
-static struct series_view column_as_series(struct evaluation *ev, const struct column *c, const int64_t *times, size_t steps)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < steps; i++)
-		count += !is_absent(c->values[i]);
-	if (count == steps)
-		return (struct series_view){ c->labels, times, c->values, count };
-	int64_t *t = arena_alloc(ev->arena, (count + 1) * sizeof *t);
-	size_t kept = 0;
-	for (size_t i = 0; i < steps; i++) {
-		if (is_absent(c->values[i]))
-			continue;
-		t[kept] = times[i];
-		c->values[kept++] = c->values[i];
-	}
-	return (struct series_view){ c->labels, t, c->values, count };
-}
-
 static bool select_computed(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct range_source *out)
 {
 	struct moved moved;
@@ -199,9 +181,8 @@ static bool select_computed(struct evaluation *ev, const struct promql_node *n, 
 	out->series = arena_alloc(ev->arena, (inner.count + 1) * sizeof *out->series);
 	out->nameless = arena_alloc(ev->arena, inner.count + 1);
 	for (size_t i = 0; i < inner.count; i++) {
-		struct series_view s = column_as_series(ev, &inner.columns[i], times, g.steps);
-		if (!s.labels)
-			s.labels = ev->no_labels;
+		const struct labels *labels = inner.columns[i].labels ? inner.columns[i].labels : ev->no_labels;
+		struct series_view s = column_points(ev, &inner.columns[i], labels, times, g.steps);
 		if (!s.count)
 			continue;
 		out->nameless[out->count] = inner.columns[i].nameless;

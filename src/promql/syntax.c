@@ -26,17 +26,6 @@ bool syntax_error(struct str query, size_t offset, struct error *e, const char *
 	return error_at(e, STR("query"), query, offset > query.len ? query.len : offset, "parse error: %s", text);
 }
 
-bool syntax_is_name(struct str name, bool colons)
-{
-	for (size_t i = 0; i < name.len; i++) {
-		char c = name.ptr[i];
-		bool alpha = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (colons && c == ':');
-		if (!alpha && !(i > 0 && c >= '0' && c <= '9'))
-			return false;
-	}
-	return name.len > 0;
-}
-
 /* ---- strings, with Go's escapes ---- */
 
 static int hex_value(char c)

@@ -46,7 +46,6 @@ struct matching {
 	struct str *labels;
 	size_t label_count;
 	enum match_side side;
-	bool include_given;
 	struct str *include; /* of group_left and group_right */
 	size_t include_count;
 };
@@ -118,7 +117,5 @@ enum { SYNTAX_WHY = 80 };
 bool syntax_unquote(struct arena *arena, struct str quoted, struct str *value, char *why);
 /* Go's spelling of a string in double quotes. */
 void syntax_quote(struct str value, struct buf *out);
-/* A legal metric (colons) or label name of the classic scheme? */
-bool syntax_is_name(struct str name, bool colons);
 
 #endif

@@ -98,7 +98,7 @@ static bool parameter_check(struct top *t)
 		annotate(t->ev, n, NOTE_WARNING, "ratio value should be between -1 and 1, got %g, capping to -1", least);
 	if (!ratio && least <= -9223372036854775808.0)
 		return evaluation_fail(t->ev, n, "Scalar value %g underflows int64", least);
-	return ratio || most < 9223372036854775808.0 || most < 1 || evaluation_fail(t->ev, n, "Scalar value %g overflows int64", most);
+	return ratio || !(most >= 9223372036854775808.0) || evaluation_fail(t->ev, n, "Scalar value %g overflows int64", most);
 }
 
 /* What is not chosen becomes absent, in place. */

@@ -15,13 +15,13 @@ struct promql_element { /* of an instant vector */
 
 struct promql_value {
 	enum promql_type type;
-	int64_t t_ms;                        /* scalar, string */
+	int64_t t_ms; /* scalar, string */
 	double scalar;
 	struct str text;
-	struct promql_element *elements;     /* vector */
-	struct series_view *series;          /* matrix */
+	struct promql_element *elements; /* vector */
+	struct series_view *series;      /* matrix */
 	size_t count;
-	struct str *warnings, *infos;        /* annotations, as Prometheus words them */
+	struct str *warnings, *infos; /* annotations, as Prometheus words them */
 	size_t warning_count, info_count;
 };
 

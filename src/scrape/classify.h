@@ -11,6 +11,6 @@ struct scrape_class {
 };
 /* The first that applies: no whole answer; status; empty; web page; JSON; cut; a page. What only the parser can tell (an error in the page,
  * comments only) is left to the caller. */
-void scrape_classify(const struct http_answer *answer, struct scrape_class *c);
+void scrape_classify(const struct http_answer *a, struct scrape_class *c);
 
 #endif

@@ -129,7 +129,6 @@ static const struct scrape_record *record_push(
 {
 	record.when = when.len ? arena_str(&f->arena, when) : STR_EMPTY;
 	record.detail = detail_keep(f, t, d);
-	record.engine_families = true;
 	VEC_PUSH(&t->scrapes, record);
 	return &t->scrapes.items[t->scrapes.count - 1];
 }

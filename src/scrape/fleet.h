@@ -49,9 +49,8 @@ struct scrape_record {
 	size_t samples;    /* kept */
 	size_t duplicates; /* second samples of a series in the page: left out */
 	size_t dropped_lines, bytes;
-	struct str when;      /* the recording's own name of the moment, "" elsewhere */
-	struct str detail;    /* one line: parse error with position, curl's words ...; may be empty */
-	bool engine_families; /* some family of a known engine or exporter was there (set by whoever binds; true by default) */
+	struct str when;   /* the recording's own name of the moment, "" elsewhere */
+	struct str detail; /* one line: parse error with position, curl's words ...; may be empty */
 };
 
 struct job;

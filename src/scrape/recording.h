@@ -17,9 +17,10 @@ struct recording {
 bool recording_is(const char *path); /* a folder with scrapes.tsv */
 /* Reads all into the fleet. Errors name file, line, column. A missing body file is an error; a body with an error is not (it is a scrape
  * outcome). */
-bool recording_read(struct fleet *f, struct arena *arena, const char *path, struct recording *r, struct error *e);
+bool recording_read(struct fleet *f, struct arena *arena, const char *path, struct recording *recording, struct error *e);
 /* One saved page as a fleet of one target with one scrape at `t_ms`. */
-bool recording_read_page(struct fleet *f, struct arena *arena, const char *path, int64_t t_ms, struct recording *r, struct error *e);
+bool recording_read_page(
+	struct fleet *f, struct arena *arena, const char *path, int64_t t_ms, struct recording *recording, struct error *e);
 /* Index of the moment that `text` names (`when`, a time, "first", "last"); -1 with an error listing the nearest names. */
 ptrdiff_t recording_find(const struct recording *r, struct str text, struct error *e);
 

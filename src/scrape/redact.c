@@ -436,8 +436,15 @@ void redactor_target(struct redactor *r, struct str name, struct buf *out)
 {
 	ptrdiff_t slash = str_find(name, '/');
 	host_add(r, slash > 0 ? str_head(name, (size_t)slash) : name, out);
-	if (slash > 0)
-		buf_add(out, is_route(str_skip(name, (size_t)slash)) ? str_skip(name, (size_t)slash) : STR("/redacted"));
+	if (slash <= 0)
+		return;
+	struct str path = str_skip(name, (size_t)slash);
+	if (is_route(path)) {
+		buf_add(out, path);
+	} else { /* targets that differ by their paths alone stay apart */
+		buf_add_c(out, '/');
+		pseudonym_add(r, PATH, path, out);
+	}
 }
 
 void redactor_summary(const struct redactor *r, struct buf *out)

@@ -33,9 +33,9 @@ struct health_row {
 	size_t target_offset; /* of the row when there is no such column */
 };
 
-/* Rows in the arena, in the order of the table (turned when the newest come first), so that a clock that went back shows; slices borrow from
- * `text`. `source` names the file in errors. NULL with an error; an empty
- * table (header only) is an error too, except of limits and health, where it is an array of zero rows. */
+/* Rows in the arena, in the order of the table (turned when the newest come first), so that a clock that went back shows; slices borrow
+ * from `text`. `source` names the file in errors. NULL with an error; an empty table (header only) is an error too, except of limits and
+ * health, where it is an array of zero rows. */
 struct scrape_row *scrape_rows_parse(struct arena *arena, struct str source, struct str text, size_t *count, struct error *e);
 struct limit_row *limit_rows_parse(struct arena *arena, struct str source, struct str text, size_t *count, struct error *e);
 struct health_row *health_rows_parse(struct arena *arena, struct str source, struct str text, size_t *count, struct error *e);

@@ -27,14 +27,14 @@ static bool port_is_valid(struct str port)
 /* Splits "host:port" or "[v6]:port"; the port may be absent. NULL when fine, else why not. */
 static const char *authority_check(struct str authority)
 {
-	struct str host = authority, port = STR_EMPTY;
+	struct str host = authority;
 	ptrdiff_t end = str_starts(authority, STR("[")) ? str_find(authority, ']') : 0;
 	if (end < 0)
 		return "\"[\" without \"]\"";
 	ptrdiff_t colon = str_find(str_skip(authority, (size_t)end), ':');
 	if (colon >= 0) {
 		host = str_head(authority, (size_t)(end + colon));
-		port = str_skip(authority, (size_t)(end + colon) + 1);
+		struct str port = str_skip(authority, (size_t)(end + colon) + 1);
 		if (!port_is_valid(port))
 			return str_find(port, ':') >= 0 ? "an IPv6 address needs brackets: [::1]:8000"
 							: "the port is no number from 1 to 65535";

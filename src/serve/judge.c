@@ -45,8 +45,7 @@ static void judge(struct daemon *d, struct judgement *j)
 		struct report_request request = { .moments = moments.items,
 			.moment_count = moments.count,
 			.max_moments = MOMENTS_JUDGED,
-			.shown = { from_ms, to_ms, oldest_ms },
-			.now_ms = j->t_ms };
+			.shown = { from_ms, to_ms, oldest_ms } };
 
 		j->report = report_new(&j->arena, &j->evidence, &request);
 	}

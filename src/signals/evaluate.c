@@ -6,9 +6,12 @@
 
 #include <math.h>
 
-void evaluation_init(struct evaluation *ev, struct arena *arena, struct evidence *evidence, struct window window, const struct window *reference)
+void evaluation_init(
+	struct evaluation *ev, struct arena *arena, struct evidence *evidence, struct window window, const struct window *reference)
 {
-	*ev = (struct evaluation){ .arena = arena, .evidence = evidence, .catalog = evidence->catalog, .window = window, .reference = reference };
+	*ev = (struct evaluation){
+		.arena = arena, .evidence = evidence, .catalog = evidence->catalog, .window = window, .reference = reference
+	};
 	scopes_build(ev);
 	ev->readings = arena_alloc(arena, (ev->scope_count + 1) * sizeof *ev->readings);
 	ev->have = arena_alloc(arena, (ev->scope_count + 1) * sizeof *ev->have);
@@ -29,7 +32,19 @@ void evaluation_fini(struct evaluation *ev)
 	VEC_FREE(&ev->findings);
 }
 
-static size_t scope_index(const struct evaluation *ev, const struct scope *s) { return (size_t)(s - ev->scopes); }
+static const struct reading no_such_signal = { .kind = READING_UNKNOWN,
+	.reason = UNKNOWN_NOT_APPLICABLE,
+	.low = NAN,
+	.high = NAN,
+	.events = NAN,
+	.elapsed_s = NAN,
+	.mean = NAN,
+	.share_beyond = NAN };
+
+static size_t scope_index(const struct evaluation *ev, const struct scope *s)
+{
+	return (size_t)(s - ev->scopes);
+}
 
 void evaluation_publish(struct evaluation *ev, const struct scope *s, const char *signal_id, struct reading r)
 {
@@ -108,9 +123,7 @@ const struct reading *evaluation_reading(struct evaluation *ev, const struct sco
 	if (ev->have[i][signal->index])
 		return r;
 	if (ev->busy[i][signal->index] || !signal->definition_count) {
-		static const struct reading none = { .kind = READING_UNKNOWN, .reason = UNKNOWN_NOT_APPLICABLE, .low = NAN, .high = NAN,
-			.events = NAN, .elapsed_s = NAN, .mean = NAN, .share_beyond = NAN };
-		return &none;
+		return &no_such_signal;
 	}
 	ev->busy[i][signal->index] = true;
 	struct reading made = evaluate_signal(ev, s, signal);
@@ -123,9 +136,7 @@ const struct reading *evaluation_reading(struct evaluation *ev, const struct sco
 const struct reading *evaluation_named(struct evaluation *ev, const struct scope *s, const char *signal_id)
 {
 	const struct signal_spec *signal = catalog_signal(ev->catalog, signal_id);
-	static const struct reading none = { .kind = READING_UNKNOWN, .reason = UNKNOWN_NOT_APPLICABLE, .low = NAN, .high = NAN, .events = NAN,
-		.elapsed_s = NAN, .mean = NAN, .share_beyond = NAN };
-	return signal ? evaluation_reading(ev, s, signal) : &none;
+	return signal ? evaluation_reading(ev, s, signal) : &no_such_signal;
 }
 
 /* The signal at the same scope in the window compared with. */
@@ -165,7 +176,8 @@ static struct reading alpha_of(const struct reading *length, const struct readin
 	if (!reading_is_number(gamma) || !reading_is_number(length) || gamma->low <= 0)
 		return reading_known(gamma) ? reading_unknown(UNKNOWN_INVALID, STR("no draft tokens")) : *gamma;
 	struct reading r = *length;
-	struct reading bounds = reading_bound(solve_alpha(length->low, gamma->low), solve_alpha(fmin(length->high, gamma->low + 1), gamma->low));
+	struct reading bounds =
+		reading_bound(solve_alpha(length->low, gamma->low), solve_alpha(fmin(length->high, gamma->low + 1), gamma->low));
 	r.kind = bounds.kind;
 	r.low = bounds.low;
 	r.high = bounds.high;
@@ -202,8 +214,12 @@ static struct reading bounded(struct reading r, bool at_least)
 
 struct reading evaluate_expression(struct evaluation *ev, const struct scope *s, const struct expression *x)
 {
-	static const char operators[] = { [EXPRESSION_ADD] = '+', [EXPRESSION_SUBTRACT] = '-', [EXPRESSION_MULTIPLY] = '*', [EXPRESSION_DIVIDE] = '/',
-		[EXPRESSION_MIN] = 'm', [EXPRESSION_MAX] = 'M' };
+	static const char operators[] = { [EXPRESSION_ADD] = '+',
+		[EXPRESSION_SUBTRACT] = '-',
+		[EXPRESSION_MULTIPLY] = '*',
+		[EXPRESSION_DIVIDE] = '/',
+		[EXPRESSION_MIN] = 'm',
+		[EXPRESSION_MAX] = 'M' };
 	struct reading left, right;
 	switch (x->kind) {
 	case EXPRESSION_NUMBER: return reading_value(x->number);
@@ -214,7 +230,9 @@ struct reading evaluate_expression(struct evaluation *ev, const struct scope *s,
 	case EXPRESSION_FLOOR: return floor_of(evaluate_expression(ev, s, x->left));
 	case EXPRESSION_AT_LEAST: return bounded(evaluate_expression(ev, s, x->left), true);
 	case EXPRESSION_AT_MOST: return bounded(evaluate_expression(ev, s, x->left), false);
-	case EXPRESSION_FIRST: left = evaluate_expression(ev, s, x->left); return reading_known(&left) ? left : evaluate_expression(ev, s, x->right);
+	case EXPRESSION_FIRST:
+		left = evaluate_expression(ev, s, x->left);
+		return reading_known(&left) ? left : evaluate_expression(ev, s, x->right);
 	case EXPRESSION_ADD:
 	case EXPRESSION_SUBTRACT:
 	case EXPRESSION_MULTIPLY:
@@ -240,8 +258,12 @@ static bool is_thin(const struct expression *x, const struct reading *r)
 
 static enum truth compare(struct evaluation *ev, const struct scope *s, const struct expression *x, bool judge)
 {
-	static const char operators[] = { [EXPRESSION_LESS] = '<', [EXPRESSION_LESS_EQUAL] = 'l', [EXPRESSION_GREATER] = '>',
-		[EXPRESSION_GREATER_EQUAL] = 'g', [EXPRESSION_EQUAL] = '=', [EXPRESSION_NOT_EQUAL] = '!' };
+	static const char operators[] = { [EXPRESSION_LESS] = '<',
+		[EXPRESSION_LESS_EQUAL] = 'l',
+		[EXPRESSION_GREATER] = '>',
+		[EXPRESSION_GREATER_EQUAL] = 'g',
+		[EXPRESSION_EQUAL] = '=',
+		[EXPRESSION_NOT_EQUAL] = '!' };
 	struct reading left = evaluate_expression(ev, s, x->left), right = evaluate_expression(ev, s, x->right);
 	enum truth t = reading_compare(operators[x->kind], &left, &right, judge);
 	return judge && t == TRUTH_TRUE && (is_thin(x->left, &left) || is_thin(x->right, &right)) ? TRUTH_UNDECIDED : t;

@@ -11,17 +11,18 @@ struct evaluation {
 	struct evidence *evidence;
 	const struct catalog *catalog;
 	struct window window;
-	const struct window *reference;      /* for before(); NULL */
+	const struct window *reference; /* for before(); NULL */
 	struct scope *scopes;
 	size_t scope_count;
-	struct reading **readings;           /* [scope][signal]; filled on demand */
-	bool **have;                         /* [scope][signal] */
+	struct reading **readings; /* [scope][signal]; filled on demand */
+	bool **have;               /* [scope][signal] */
 	bool **busy;
-	struct evaluation *before;           /* evaluation of the reference window; made on demand */
+	struct evaluation *before; /* evaluation of the reference window; made on demand */
 	VEC(struct finding) findings;
 };
 
-void evaluation_init(struct evaluation *ev, struct arena *arena, struct evidence *evidence, struct window window, const struct window *reference);
+void evaluation_init(
+	struct evaluation *ev, struct arena *arena, struct evidence *evidence, struct window window, const struct window *reference);
 void evaluation_fini(struct evaluation *ev);
 /* The scopes of the fleet: fleet, pools, targets, engines (where a target has several), GPUs. */
 void scopes_build(struct evaluation *ev);
@@ -35,11 +36,10 @@ enum truth evaluate_condition(struct evaluation *ev, const struct scope *s, cons
 
 /* Trust of the gauges of a scheduler at the window's end. */
 struct trust {
-	bool known;                          /* a heartbeat was seen at least twice */
-	bool stale;                          /* it stands still with work running or waiting */
-	int64_t since_ms;                    /* when it last moved (the oldest sample when it never did) */
-	bool moved_ever;                     /* in the history */
-	bool idle;                           /* nothing running, nothing waiting */
+	bool known;       /* a heartbeat was seen at least twice */
+	bool stale;       /* it stands still with work running or waiting */
+	int64_t since_ms; /* when it last moved (the oldest sample when it never did) */
+	bool idle;        /* nothing running, nothing waiting */
 };
 struct trust evaluation_trust(struct evaluation *ev, size_t scheduler);
 
@@ -49,10 +49,9 @@ struct trust evaluation_trust(struct evaluation *ev, size_t scheduler);
 struct report_request {
 	const int64_t *moments;
 	size_t moment_count, max_moments;
-	struct window shown;                 /* the window whose readings are reported */
-	bool only_shown;                     /* findings of that window alone (--window, --at) */
-	const struct window *reference;      /* --against; NULL */
-	int64_t now_ms;
+	struct window shown;            /* the window whose readings are reported */
+	bool only_shown;                /* findings of that window alone (--window, --at) */
+	const struct window *reference; /* --against; NULL */
 };
 struct report *report_new(struct arena *arena, struct evidence *evidence, const struct report_request *request);
 

@@ -10,28 +10,28 @@
 
 enum series_part { PART_VALUE, PART_BUCKET, PART_SUM, PART_COUNT };
 
-struct member {                          /* one exposed series of a metric */
+struct member { /* one exposed series of a metric */
 	struct series_view view;
 	enum series_part part;
-	double le;                       /* of a bucket */
-	struct str duplicate, writer;    /* values of tp_rank… and pid, "" when none */
-	uint64_t identity;               /* hash of labels without le, duplicate and writer labels */
+	double le;                    /* of a bucket */
+	struct str duplicate, writer; /* values of tp_rank… and pid, "" when none */
+	uint64_t identity;            /* hash of labels without le, duplicate and writer labels */
 };
 
-struct member_list {                     /* of one exposed name */
+struct member_list { /* of one exposed name */
 	const struct engine_spec *engine;
 	const struct engine_metric *entry;
 	const struct name_spec *name;
 	VEC(struct member) members;
-	bool repeats;                    /* some carry a rank or a writer: the same figure may be there again */
+	bool repeats; /* some carry a rank or a writer: the same figure may be there again */
 };
 
-struct scheduler {                       /* an engine core: one value of the scheduler labels of a target; "" = the target itself */
+struct scheduler { /* an engine core: one value of the scheduler labels of a target; "" = the target itself */
 	size_t target;
-	struct str key;                  /* "0"; "" */
-	bool is_gpu;                     /* a GPU of an exporter */
-	struct str model;                /* model_name, "" when none */
-	VEC(struct member_list) *metrics; /* by metric_spec.index; in the order of engine_metric.names */
+	struct str key;                    /* "0"; "" */
+	bool is_gpu;                       /* a GPU of an exporter */
+	struct str model;                  /* model_name, "" when none */
+	VEC(struct member_list) * metrics; /* by metric_spec.index; in the order of engine_metric.names */
 };
 
 struct family_seen {
@@ -43,13 +43,17 @@ struct family_seen {
 
 struct target_evidence {
 	const struct target *target;
-	size_t *schedulers;              /* indices, "" first when there is one */
+	size_t *schedulers; /* indices, "" first when there is one */
 	size_t scheduler_count;
 	VEC(struct family_seen) families; /* sorted by name */
-	VEC(int64_t) restarts;           /* times at which the process start time moved: the first sample with the new one */
+	VEC(int64_t) restarts;            /* times at which the process start time moved: the first sample with the new one */
 	int64_t interval_ms;
-	VEC(struct { uint64_t key; struct binding *binding; }) bindings; /* by the set of names shown */
-	struct binding **by_scrape;      /* of each answered scrape, filled on demand */
+	VEC(struct {
+		uint64_t key;
+		struct binding *binding;
+	})
+	bindings;                   /* by the set of names shown */
+	struct binding **by_scrape; /* of each answered scrape, filled on demand */
 };
 
 struct evidence {
@@ -60,13 +64,12 @@ struct evidence {
 	VEC(struct scheduler) schedulers;
 	int64_t from_ms, to_ms;
 	const struct pool_spec **pool_specs; /* configured or by default; filled by scopes_build */
-	size_t pool_spec_count;
 	struct trends *trends;               /* histories summed up once; detectors/trends.c, made on demand */
 };
 
 /* Fetches and indexes everything of the fleet between from and to. */
-bool evidence_build(struct evidence *ev, struct arena *arena, const struct catalog *c, const struct fleet *f, struct backend *b, int64_t from_ms,
-	int64_t to_ms, struct error *e);
+bool evidence_build(struct evidence *ev, struct arena *arena, const struct catalog *c, const struct fleet *f, struct backend *b,
+	int64_t from_ms, int64_t to_ms, struct error *e);
 void evidence_fini(struct evidence *ev);
 
 /* The binding of what the target showed at its newest answered scrape at or before `t_ms`; NULL when it never answered. */

@@ -78,14 +78,15 @@ static struct evidence_line *read_signals(
 	return lines;
 }
 
-/* Requests per second that the finding costs, from the first of its evidence that says so. */
+/* Requests per second that the finding costs, from the first of its evidence that says so. None is no cost that anybody counts. */
 static struct reading blast_radius(const struct finding *f)
 {
-	static const char *const costs[] = { "ttft_misses_per_s", "tpot_misses_per_s", "e2e_misses_per_s", "lost_per_s", "gap_per_s",
-		"http_5xx_per_s", "kv_transfer_failures_per_s", "refused_per_s" };
+	static const char *const costs[] = { "ttft_misses_per_s", "tpot_misses_per_s", "e2e_misses_per_s", "lost_per_s", "errors_per_s",
+		"aborts_per_s", "gap_per_s", "http_5xx_per_s", "kv_transfer_failures_per_s", "refused_per_s" };
 	for (size_t i = 0; i < f->evidence_count; i++)
 		for (size_t k = 0; k < ARRAY_LEN(costs); k++)
-			if (str_is(f->evidence[i].signal->id, costs[k]) && reading_is_number(&f->evidence[i].reading))
+			if (str_is(f->evidence[i].signal->id, costs[k]) && reading_is_number(&f->evidence[i].reading) &&
+				!(f->evidence[i].reading.kind == READING_VALUE && f->evidence[i].reading.low == 0))
 				return f->evidence[i].reading;
 	return reading_unknown(UNKNOWN_NOT_APPLICABLE, STR("no signal tells how many requests it costs"));
 }
@@ -93,8 +94,22 @@ static struct reading blast_radius(const struct finding *f)
 /* ---- actions ---- */
 
 struct place {
-	struct str target, url, model, engine;
+	struct str target, url, page, model, engine; /* page: what is scraped; url: where the API begins */
 };
+
+/* http://host:8000/v1 of http://host:8000/v1/metrics; the address alone where the page's path says nothing about the API's. */
+static struct str url_of_page(struct str page)
+{
+	static const char *const paths[] = { "/prometheus/metrics", "/metrics" };
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (str_ends(page, str_from(paths[i])))
+			return str_head(page, page.len - strlen(paths[i]));
+	ptrdiff_t colon = str_find(page, ':');
+	if (colon < 0 || !str_starts(str_skip(page, (size_t)colon), STR("://")))
+		return page;
+	ptrdiff_t path = str_find(str_skip(page, (size_t)colon + 3), '/');
+	return path < 0 ? page : str_head(page, (size_t)(colon + 3 + path));
+}
 
 /* The target that a command is for: the scope's own, else the first one named. */
 static struct place place_of(struct evaluation *ev, struct arena *arena, const struct finding *f)
@@ -109,20 +124,32 @@ static struct place place_of(struct evaluation *ev, struct arena *arena, const s
 		size_t index = s->kind == SCOPE_FLEET || s->kind == SCOPE_POOL ? s->targets[0] : s->target;
 		const struct target *t = ev->evidence->targets.items[index].target;
 		p.target = t->name;
-		p.url = t->url;
+		p.page = t->url;
 	}
-	if (str_ends(p.url, STR("/metrics"))) /* commands append their own path */
-		p.url = str_head(p.url, p.url.len - 8);
-	else if (!p.url.len)
-		p.url = arena_printf(arena, "http://" STR_FMT, STR_ARG(p.target));
+	if (!p.page.len)
+		p.page = arena_printf(arena, "http://" STR_FMT "/metrics", STR_ARG(p.target));
+	p.url = url_of_page(p.page);
 	return p;
+}
+
+/* Names come from pages: one that a shell could take for more than a word is not put into a command. */
+static bool is_shell_word(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_./:@%+=,-[]", c));
+		if (!plain || (i == 0 && c == '-'))
+			return false;
+	}
+	return s.len > 0;
 }
 
 static struct str fill_placeholders(struct arena *arena, const struct place *p, struct str text)
 {
 	const struct {
 		struct str name, value;
-	} fills[] = { { STR("$target"), p->target }, { STR("$url"), p->url }, { STR("$model"), p->model }, { STR("$engine"), p->engine } };
+	} fills[] = { { STR("$target"), p->target }, { STR("$url"), p->url }, { STR("$page"), p->page }, { STR("$model"), p->model },
+		{ STR("$engine"), p->engine } };
 	if (str_find(text, '$') < 0)
 		return text;
 	struct buf out;
@@ -143,15 +170,25 @@ static struct str fill_placeholders(struct arena *arena, const struct place *p, 
 	return filled;
 }
 
+/* What people have to fill in stands in capitals, as in the catalogue's own commands. */
+static struct place place_of_command(struct place p)
+{
+	return (struct place){ .target = is_shell_word(p.target) ? p.target : STR("TARGET"),
+		.url = is_shell_word(p.url) ? p.url : STR("URL"),
+		.page = is_shell_word(p.page) ? p.page : STR("URL/metrics"),
+		.model = is_shell_word(p.model) ? p.model : STR("MODEL"),
+		.engine = is_shell_word(p.engine) ? p.engine : STR("ENGINE") };
+}
+
 static void fill_actions(struct evaluation *ev, struct arena *arena, struct finding *f)
 {
-	struct place p = place_of(ev, arena, f);
+	struct place p = place_of(ev, arena, f), in_command = place_of_command(p);
 	f->action_count = f->spec->action_count;
 	f->actions = ARENA_ARRAY(arena, struct action, f->action_count + 1);
 	for (size_t i = 0; i < f->action_count; i++) {
 		const struct action_spec *a = &f->spec->actions[i];
 		f->actions[i] = (struct action){ a->grade, fill_placeholders(arena, &p, a->text), fill_placeholders(arena, &p, a->risk),
-			fill_placeholders(arena, &p, a->command) };
+			fill_placeholders(arena, &in_command, a->command) };
 	}
 }
 

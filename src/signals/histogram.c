@@ -1,4 +1,4 @@
-/* Histograms over a window: gathered per scheduler, checked, merged over a scope, read as quantiles, shares and cells. */
+/* Histograms over a window: gathered per scheduler, checked, merged over a scope. */
 #include "signals/window.h"
 
 #include <math.h>
@@ -124,6 +124,66 @@ static void check_resets(struct histogram *h, const struct resets *r)
 	h->over_reset = false;
 }
 
+/* A scheduler's histogram while its members are added. */
+struct gathering {
+	struct histogram *h;
+	const struct member_list *list;
+	struct window_ends ends;
+	struct bucket *buckets;
+	size_t count;
+	struct resets resets;
+};
+
+static void add_unknown(struct gathering *g, const struct member *m, enum unknown_reason reason)
+{
+	struct histogram *h = g->h;
+	if (reason == UNKNOWN_ABSENT || view_at(&m->view, g->ends.to_ms, g->ends.patience_ms) < 0)
+		return; /* vanished, or not there yet */
+	if (reason == UNKNOWN_INVALID && m->part == PART_SUM)
+		spoil(&h->sum_reason, &h->sum_why, reason, STR("the sum is no number, or fell below 0"));
+	else if (reason == UNKNOWN_INVALID && m->part == PART_BUCKET)
+		spoil(&h->bucket_reason, &h->bucket_why, reason, STR("a bucket is no count"));
+	else
+		spoil(&h->reason, &h->why, reason, STR_EMPTY);
+}
+
+static void add_member(struct gathering *g, const struct member *m)
+{
+	struct histogram *h = g->h;
+	struct increase i = view_increase(&m->view, &g->ends);
+	if (!i.known) {
+		add_unknown(g, m, i.reason);
+		return;
+	}
+	h->over_reset |= i.reset;
+	resets_add(&g->resets, m->part, i.reset);
+	if (m->part == PART_BUCKET && isnan(m->le))
+		spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket without a number in le"));
+	else if (m->part == PART_BUCKET)
+		g->buckets[g->count++] = (struct bucket){ m->le, i.value };
+	else if (m->part == PART_SUM)
+		h->sum = (isnan(h->sum) ? 0 : h->sum) + i.value * g->list->name->scale;
+	else
+		h->total = (isnan(h->total) ? 0 : h->total) + i.value;
+	if (isnan(h->elapsed_s) || i.elapsed_s > h->elapsed_s)
+		h->elapsed_s = i.elapsed_s;
+}
+
+static void gather(struct evaluation *ev, size_t target, const struct member_list *list, struct histogram *h)
+{
+	struct restart_times restarts;
+	struct gathering g = { .h = h, .list = list, .ends = ends_with_falls(ev, target, list, &restarts) };
+	g.buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *g.buckets);
+	VEC_EACH (&list->members, member)
+		if (is_first_duplicate(list, member))
+			add_member(&g, member);
+	if (isnan(h->elapsed_s))
+		spoil(&h->reason, &h->why, UNKNOWN_OLD_END, STR_EMPTY);
+	check_resets(h, &g.resets);
+	make_cells(ev->arena, h, g.buckets, g.count, list->name->scale);
+	check_sum(ev->arena, h);
+}
+
 bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, struct histogram *h)
 {
 	*h = (struct histogram){ .sum = NAN, .total = NAN, .elapsed_s = NAN, .layouts = 1 };
@@ -134,48 +194,10 @@ bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct m
 	h->note = list->name->note;
 	size_t target = ev->evidence->schedulers.items[scheduler].target;
 	const struct scrape_record *record = evidence_scrape(ev->evidence, target, ev->window.to_ms);
-	if (!scrape_answered(record)) {
+	if (scrape_answered(record))
+		gather(ev, target, list, h);
+	else
 		spoil(&h->reason, &h->why, UNKNOWN_TARGET_DOWN, record ? record->detail : STR_EMPTY);
-		return true;
-	}
-	struct restart_times restarts;
-	struct window_ends w = ends_with_falls(ev, target, list, &restarts);
-	struct bucket *buckets = arena_alloc(ev->arena, (list->members.count + 1) * sizeof *buckets);
-	size_t count = 0;
-	struct resets resets = { 0 };
-	VEC_EACH (&list->members, member) {
-		if (!is_first_duplicate(list, member))
-			continue;
-		struct increase i = view_increase(&member->view, &w);
-		if (!i.known) {
-			if (i.reason == UNKNOWN_ABSENT || view_at(&member->view, ev->window.to_ms, w.patience_ms) < 0)
-				continue; /* vanished, or not there yet */
-			if (i.reason == UNKNOWN_INVALID && member->part == PART_SUM)
-				spoil(&h->sum_reason, &h->sum_why, i.reason, STR("the sum is no number, or fell below 0"));
-			else if (i.reason == UNKNOWN_INVALID && member->part == PART_BUCKET)
-				spoil(&h->bucket_reason, &h->bucket_why, i.reason, STR("a bucket is no count"));
-			else
-				spoil(&h->reason, &h->why, i.reason, STR_EMPTY);
-			continue;
-		}
-		h->over_reset |= i.reset;
-		resets_add(&resets, member->part, i.reset);
-		if (member->part == PART_BUCKET && isnan(member->le))
-			spoil(&h->bucket_reason, &h->bucket_why, UNKNOWN_INVALID, STR("a bucket without a number in le"));
-		else if (member->part == PART_BUCKET)
-			buckets[count++] = (struct bucket){ member->le, i.value };
-		else if (member->part == PART_SUM)
-			h->sum = (isnan(h->sum) ? 0 : h->sum) + i.value * list->name->scale;
-		else
-			h->total = (isnan(h->total) ? 0 : h->total) + i.value;
-		if (isnan(h->elapsed_s) || i.elapsed_s > h->elapsed_s)
-			h->elapsed_s = i.elapsed_s;
-	}
-	if (isnan(h->elapsed_s))
-		spoil(&h->reason, &h->why, UNKNOWN_OLD_END, STR_EMPTY);
-	check_resets(h, &resets);
-	make_cells(ev->arena, h, buckets, count, list->name->scale);
-	check_sum(ev->arena, h);
 	return true;
 }
 
@@ -298,153 +320,4 @@ bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct 
 	for (size_t i = 0; i < s->target_count; i++)
 		h->targets_all += target_missing(ev, s->targets[i], m, ev->window.to_ms);
 	return true;
-}
-
-static struct reading with_context(struct reading r, const struct histogram *h)
-{
-	r.events = h->total;
-	r.elapsed_s = h->elapsed_s;
-	r.over_reset = h->over_reset;
-	r.exposed = h->exposed;
-	r.note = h->note;
-	r.targets_in = h->targets_in;
-	r.left_out = h->left_out;
-	r.targets_all = h->targets_all;
-	return r;
-}
-
-static double total_of(const struct histogram *h)
-{
-	double sum = 0;
-	for (size_t i = 0; i < h->count; i++)
-		sum += h->counts[i];
-	return sum;
-}
-
-/* The value at a rank: linear inside its cell; +Inf beyond the last finite bound. */
-static double value_at_rank(const struct histogram *h, double rank)
-{
-	double below = 0;
-	for (size_t i = 0; i < h->count; i++) {
-		if (below + h->counts[i] >= rank && h->counts[i] > 0) {
-			double start = i ? h->bounds[i - 1] : h->bounds[0] > 0 ? 0 : h->bounds[0];
-			if (isinf(h->bounds[i]))
-				return INFINITY;
-			return start + (h->bounds[i] - start) * fmax(0, rank - below) / h->counts[i];
-		}
-		below += h->counts[i];
-	}
-	return INFINITY;
-}
-
-static double last_finite(const struct histogram *h)
-{
-	for (size_t i = h->count; i-- > 0;)
-		if (!isinf(h->bounds[i]))
-			return h->bounds[i];
-	return NAN;
-}
-
-/* Order statistics: the ranks between which the quantile lies with 95 %. */
-static void quantile_interval(const struct histogram *h, double q, double n, struct reading *r)
-{
-	double spread = 1.96 * sqrt(n * q * (1 - q)), low = q * n - spread, high = q * n + spread;
-	r->has_interval = true;
-	r->interval_low = low <= 0 ? 0 : value_at_rank(h, low);
-	r->interval_high = value_at_rank(h, fmin(high, n));
-	if (isinf(r->interval_low))
-		r->interval_low = last_finite(h);
-}
-
-struct reading histogram_quantile(const struct histogram *h, double q)
-{
-	if (h->reason != UNKNOWN_NONE)
-		return with_context(reading_unknown(h->reason, h->why), h);
-	if (h->bucket_reason != UNKNOWN_NONE)
-		return with_context(reading_unknown(h->bucket_reason, h->bucket_why), h);
-	double n = total_of(h);
-	if (n <= 0)
-		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
-	double finite = last_finite(h);
-	if (isnan(finite))
-		return with_context(reading_unknown(UNKNOWN_ABSENT, STR("no finite bucket")), h);
-	double v = value_at_rank(h, q * n);
-	struct reading r = isinf(v)            ? reading_bound(finite, INFINITY)
-			   : h->counts[0] == n ? reading_bound(0, h->bounds[0])
-					       : reading_value(v);
-	quantile_interval(h, q, n, &r);
-	if (h->total > 0 && h->sum_reason == UNKNOWN_NONE)
-		r.mean = h->sum / h->total;
-	r.share_beyond = isinf(h->bounds[h->count - 1]) ? h->counts[h->count - 1] / n : 0;
-	return with_context(r, h);
-}
-
-struct reading histogram_mean(const struct histogram *h)
-{
-	if (h->reason != UNKNOWN_NONE)
-		return with_context(reading_unknown(h->reason, h->why), h);
-	if (h->sum_reason != UNKNOWN_NONE)
-		return with_context(reading_unknown(h->sum_reason, h->sum_why), h);
-	if (isnan(h->sum) || isnan(h->total))
-		return with_context(reading_unknown(UNKNOWN_ABSENT, STR("no _sum or _count")), h);
-	if (h->total == 0)
-		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
-	return with_context(reading_value(h->sum / h->total), h);
-}
-
-void wilson_interval(double k, double n, double *low, double *high)
-{
-	const double z = 1.959963984540054;
-	double p = k / n, z2 = z * z;
-	double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
-	double half = z / (1 + z2 / n) * sqrt(fmax(0, p * (1 - p) / n + z2 / (4 * n * n)));
-	*low = fmax(0, centre - half);
-	*high = fmin(1, centre + half);
-}
-
-struct reading histogram_count_above(const struct histogram *h, double x)
-{
-	if (h->reason != UNKNOWN_NONE || h->bucket_reason != UNKNOWN_NONE)
-		return histogram_quantile(h, 0.5); /* the same reason */
-	double sure = 0, possible = 0;
-	for (size_t i = 0; i < h->count; i++) {
-		double start = i ? h->bounds[i - 1] : 0;
-		sure += start >= x ? h->counts[i] : 0;
-		possible += h->bounds[i] > x ? h->counts[i] : 0;
-	}
-	return with_context(reading_bound(sure, possible), h);
-}
-
-struct reading histogram_share_above(const struct histogram *h, double x)
-{
-	struct reading above = histogram_count_above(h, x);
-	if (!reading_is_number(&above))
-		return above;
-	double n = total_of(h), unused;
-	if (n <= 0)
-		return with_context(reading_unknown(UNKNOWN_NO_TRAFFIC, STR_EMPTY), h);
-	struct reading r = reading_bound(above.low / n, above.high / n);
-	r.has_interval = true;
-	wilson_interval(above.low, n, &r.interval_low, &unused);
-	wilson_interval(above.high, n, &unused, &r.interval_high);
-	return with_context(r, h);
-}
-
-struct reading histogram_share_top(const struct histogram *h)
-{
-	double finite = last_finite(h);
-	return histogram_share_above(h, isnan(finite) ? INFINITY : finite);
-}
-
-struct reading histogram_cells(struct arena *arena, const struct histogram *h)
-{
-	if (h->reason != UNKNOWN_NONE || h->bucket_reason != UNKNOWN_NONE)
-		return histogram_quantile(h, 0.5);
-	struct reading r = reading_value(0);
-	r.kind = READING_CELLS;
-	r.cells = arena_alloc(arena, (h->count + 1) * sizeof *r.cells);
-	for (size_t i = 0; i < h->count; i++)
-		if (h->counts[i] > 0)
-			r.cells[r.cell_count++] = (struct reading_cell){ i ? h->bounds[i - 1] : 0, h->bounds[i], h->counts[i] };
-	return with_context(r, h);
 }

@@ -120,7 +120,7 @@ void incidents_add_moment(struct incidents *in, struct evaluation *ev)
 			continue;
 		struct incident *i = incident_of(in, f, true);
 		if (!i->onset_ms) {
-			i->onset_ms = ev->window.to_ms;
+			i->onset_ms = f->onset_ms ? f->onset_ms : ev->window.to_ms; /* some know when it began, before it could be told */
 			if (in->newest)
 				i->changed = finding_changes(in->newest, ev, f->scope, in->arena, &i->changed_count);
 		}

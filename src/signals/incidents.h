@@ -29,8 +29,7 @@ struct incidents {
 	VEC(struct incident *) all;
 	struct map by_key;         /* "finding\0kind scope" */
 	struct evaluation *newest; /* the evaluation added last; alive until the next is added */
-	bool newest_is_moment;
-	size_t words; /* of a member bitmap */
+	size_t words;              /* of a member bitmap */
 };
 
 void incidents_init(struct incidents *in, struct arena *arena, struct evidence *evidence);

@@ -24,7 +24,8 @@ static bool is_possible(const struct metric_spec *m, double value)
 }
 
 /* The number that the sample stands for. */
-static enum sample_kind sample_value(const struct metric_spec *m, const struct name_spec *name, const struct member *member, ptrdiff_t i, double *value)
+static enum sample_kind sample_value(
+	const struct metric_spec *m, const struct name_spec *name, const struct member *member, ptrdiff_t i, double *value)
 {
 	*value = member->view.v[i];
 	for (size_t k = 0; k < ARRAY_LEN(name->value_labels) && name->value_labels[k].len; k++) {
@@ -58,11 +59,11 @@ struct gathered {
 };
 
 /* One value per identity: of duplicates (tp_rank) and writers (pid) one is taken, never the sum. `out` has room for all members. */
-static size_t gather(const struct member_list *list, const struct level_query *q, int64_t patience_ms, int64_t scraped_ms, struct gathered *out,
-	enum sample_kind *worst)
+static size_t gather(const struct member_list *list, const struct level_query *q, int64_t patience_ms, int64_t scraped_ms,
+	struct gathered *out, enum sample_kind *worst)
 {
 	size_t count = 0;
-	VEC_EACH(&list->members, m) {
+	VEC_EACH (&list->members, m) {
 		if (m->part != PART_VALUE || !member_passes(list->name, m, q->conditions, q->condition_count))
 			continue;
 		ptrdiff_t i = view_at(&m->view, q->t_ms, patience_ms);
@@ -120,7 +121,8 @@ static bool counters_stand_still(struct evaluation *ev, size_t scheduler, int64_
 	return seen;
 }
 
-static void judge_trust(struct evaluation *ev, size_t scheduler, const struct member_list *list, const struct level_query *q, struct reading *r)
+static void judge_trust(
+	struct evaluation *ev, size_t scheduler, const struct member_list *list, const struct level_query *q, struct reading *r)
 {
 	const struct metric_spec *m = q->metric;
 	if (m->type != METRIC_GAUGE || list->engine->exporter)
@@ -155,12 +157,14 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 	size_t count = gather(list, q, target_patience_ms(t), record->t_ms - slack, values, &worst);
 	if (!count) {
 		if (worst == SAMPLE_IMPOSSIBLE)
-			return reading_unknown(UNKNOWN_INVALID, str_is(q->metric->unit, "ratio") ? STR("no fraction from 0 to 1") : STR("below 0"));
+			return reading_unknown(
+				UNKNOWN_INVALID, str_is(q->metric->unit, "ratio") ? STR("no fraction from 0 to 1") : STR("below 0"));
 		if (worst == SAMPLE_NO_DATA && list->name->invalid_reason.len) /* what the engine writes when the thing is off */
 			return reading_unknown(UNKNOWN_NOT_ENABLED, list->name->invalid_reason);
 		if (worst == SAMPLE_NO_DATA)
 			return reading_unknown(UNKNOWN_INVALID, STR("no number"));
-		return reading_unknown(UNKNOWN_ABSENT, record->outcome == SCRAPE_OK ? STR_EMPTY : STR("not on the whole lines of a cut page"));
+		return reading_unknown(
+			UNKNOWN_ABSENT, record->outcome == SCRAPE_OK ? STR_EMPTY : STR("not on the whole lines of a cut page"));
 	}
 	struct reading r = merged(q->metric, values, count);
 	r.exposed = list->name->name;

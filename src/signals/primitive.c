@@ -3,95 +3,6 @@
 
 #include <math.h>
 
-struct window_ends window_ends_of(struct evaluation *ev, size_t target, struct restart_times *restarts)
-{
-	const struct target_evidence *t = &ev->evidence->targets.items[target];
-	*restarts = (struct restart_times){ t->restarts.items, t->restarts.count };
-	struct window_ends w = { .from_ms = ev->window.from_ms, .to_ms = ev->window.to_ms, .patience_ms = target_patience_ms(t), .restarts = restarts };
-	const struct scrape_record *r = evidence_scrape(ev->evidence, target, w.from_ms);
-	if (r && r->outcome == SCRAPE_OK && w.from_ms - r->t_ms <= w.patience_ms && w.from_ms < w.to_ms) {
-		w.scraped_at_start = true;
-		w.start_scrape_ms = r->t_ms;
-	}
-	const struct metric_spec *start = catalog_metric(ev->catalog, "process_start_time");
-	for (size_t k = 0; start && k < t->scheduler_count; k++) {
-		const struct member_list *list = evidence_members(ev->evidence, t->schedulers[k], start, w.to_ms);
-		for (size_t i = 0; list && i < list->members.count; i++) {
-			const struct series_view *v = &list->members.items[i].view;
-			ptrdiff_t at = view_at(v, w.to_ms, w.patience_ms);
-			if (at >= 0 && v->v[at] > 0 && v->v[at] < 9e12)
-				w.born_ms = (int64_t)(v->v[at] * 1000);
-		}
-	}
-	return w;
-}
-
-/* The binding of the newest whole page before the scrape; NULL when there is none. */
-static const struct binding *binding_before(struct evaluation *ev, size_t target, const struct scrape_record *r)
-{
-	const struct scrape_record *first = ev->evidence->targets.items[target].target->scrapes.items;
-	while (r > first)
-		if (scrape_is_whole(--r))
-			return evidence_binding(ev->evidence, target, r->t_ms);
-	return NULL;
-}
-
-bool target_missing(struct evaluation *ev, size_t target, const struct metric_spec *m, int64_t t_ms)
-{
-	const struct scrape_record *r = evidence_scrape(ev->evidence, target, t_ms);
-	if (scrape_is_whole(r))
-		return false;
-	const struct binding *b = evidence_binding(ev->evidence, target, t_ms);
-	if (scrape_answered(r)) { /* what the lost lines held is unknown */
-		if (b && b->metrics[m->index].name)
-			return false;
-		b = binding_before(ev, target, r);
-	}
-	return b ? b->metrics[m->index].name != NULL : true;
-}
-
-void scope_targets_up(struct evaluation *ev, const struct scope *s, int64_t t_ms, uint32_t *up, uint32_t *all)
-{
-	*up = 0;
-	*all = (uint32_t)s->target_count;
-	for (size_t i = 0; i < s->target_count; i++)
-		*up += scrape_is_whole(evidence_scrape(ev->evidence, s->targets[i], t_ms));
-}
-
-static uint32_t missing_targets(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, int64_t t_ms)
-{
-	uint32_t n = 0;
-	for (size_t i = 0; i < s->target_count; i++)
-		n += target_missing(ev, s->targets[i], m, t_ms);
-	return n;
-}
-
-struct reading unbound_reading(struct evaluation *ev, const struct scope *s, const struct metric_spec *m)
-{
-	struct reading best = reading_unknown(UNKNOWN_NOT_APPLICABLE, STR_EMPTY);
-	size_t answered = 0;
-	for (size_t i = 0; i < s->target_count; i++) {
-		if (!scrape_answered(evidence_scrape(ev->evidence, s->targets[i], ev->window.to_ms)))
-			continue;
-		answered++;
-		const struct binding *b = evidence_binding(ev->evidence, s->targets[i], ev->window.to_ms);
-		if (!b)
-			continue;
-		const struct bound_metric *bound = &b->metrics[m->index];
-		if (bound->coverage == COVERAGE_ABSENT)
-			return reading_unknown(UNKNOWN_ABSENT, bound->why);
-		if (bound->coverage == COVERAGE_NOT_ENABLED)
-			best = reading_unknown(UNKNOWN_NOT_ENABLED, bound->why);
-		else if (bound->coverage == COVERAGE_NOT_APPLICABLE && !best.why.len)
-			best.why = bound->why;
-	}
-	if (!answered && s->target_count) {
-		const struct scrape_record *r = evidence_scrape(ev->evidence, s->targets[0], ev->window.to_ms);
-		return reading_unknown(UNKNOWN_TARGET_DOWN, r && s->target_count == 1 ? r->detail : STR_EMPTY);
-	}
-	return best;
-}
-
 bool primitive_is_bound(struct evaluation *ev, const struct scope *s, const struct expression *x)
 {
 	for (size_t i = 0; i < s->member_count; i++)
@@ -113,7 +24,8 @@ static void add_level(struct levels *l, const struct reading *r, double weight)
 {
 	if (!reading_known(r)) {
 		l->invalid += r->reason == UNKNOWN_INVALID;
-		if (!l->known && l->context.kind == READING_UNKNOWN && (l->context.reason == UNKNOWN_NONE || l->context.reason == UNKNOWN_ABSENT))
+		if (!l->known && l->context.kind == READING_UNKNOWN &&
+			(l->context.reason == UNKNOWN_NONE || l->context.reason == UNKNOWN_ABSENT))
 			l->context = *r;
 		return;
 	}
@@ -145,7 +57,8 @@ static double weight_of(struct evaluation *ev, size_t scheduler, const struct me
 	return reading_is_number(&r) ? r.low : 0;
 }
 
-static struct levels scope_levels(struct evaluation *ev, const struct scope *s, const struct expression *x, int64_t t_ms, uint32_t *targets_in)
+static struct levels scope_levels(
+	struct evaluation *ev, const struct scope *s, const struct expression *x, int64_t t_ms, uint32_t *targets_in)
 {
 	struct levels l = { .context = reading_unknown(UNKNOWN_NONE, STR_EMPTY) };
 	struct level_query q = { x->metric, x->conditions, x->condition_count, t_ms };
@@ -170,11 +83,14 @@ static struct reading level_value(const struct expression *x, const struct level
 {
 	enum primitive p = x->primitive;
 	if (p == PRIMITIVE_LEVEL || p == PRIMITIVE_DELTA)
-		p = x->metric->merge == MERGE_SUM ? PRIMITIVE_LEVEL_SUM : x->metric->merge == MERGE_MAX ? PRIMITIVE_LEVEL_MAX : PRIMITIVE_LEVEL_MEAN;
+		p = x->metric->merge == MERGE_SUM   ? PRIMITIVE_LEVEL_SUM
+		    : x->metric->merge == MERGE_MAX ? PRIMITIVE_LEVEL_MAX
+						    : PRIMITIVE_LEVEL_MEAN;
 	double top = str_is(x->metric->unit, "ratio") ? 1 : INFINITY, n = (double)l->known, m = missing;
 	switch (p) {
 	case PRIMITIVE_LEVEL_SUM: return reading_bound(l->sum, missing ? (isinf(top) ? INFINITY : l->sum + m) : l->sum);
-	case PRIMITIVE_LEVEL_MAX: return missing && l->largest < top ? reading_bound(l->largest, isinf(top) ? INFINITY : top) : reading_value(l->largest);
+	case PRIMITIVE_LEVEL_MAX:
+		return missing && l->largest < top ? reading_bound(l->largest, isinf(top) ? INFINITY : top) : reading_value(l->largest);
 	case PRIMITIVE_LEVEL_MIN: return missing ? reading_bound(0, l->smallest) : reading_value(l->smallest);
 	case PRIMITIVE_LEVEL_WEIGHTED:
 		if (!l->weights_known)
@@ -192,9 +108,10 @@ static struct reading level_at(struct evaluation *ev, const struct scope *s, con
 	uint32_t in;
 	struct levels l = scope_levels(ev, s, x, t_ms, &in);
 	if (!l.known)
-		return l.context.reason == UNKNOWN_NONE || (l.context.reason == UNKNOWN_ABSENT && !l.context.why.len) ? unbound_reading(ev, s, x->metric)
-		                                                                                                   : l.context;
-	uint32_t missing = missing_targets(ev, s, x->metric, t_ms) + (uint32_t)l.invalid;
+		return l.context.reason == UNKNOWN_NONE || (l.context.reason == UNKNOWN_ABSENT && !l.context.why.len)
+			       ? unbound_reading(ev, s, x->metric)
+			       : l.context;
+	uint32_t missing = scope_targets_missing(ev, s, x->metric, t_ms) + (uint32_t)l.invalid;
 	struct reading r = level_value(x, &l, missing);
 	r.stale = l.context.stale;
 	r.stale_since_ms = l.context.stale_since_ms;
@@ -218,8 +135,8 @@ static struct reading delta_of(struct evaluation *ev, const struct scope *s, con
 
 /* ---- counts over a scope ---- */
 
-struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, const struct label_condition *conditions,
-	size_t condition_count)
+struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m,
+	const struct label_condition *conditions, size_t condition_count)
 {
 	const struct member_list *list = evidence_members(ev->evidence, scheduler, m, ev->window.to_ms);
 	struct increase sum = { .reason = UNKNOWN_ABSENT };
@@ -300,7 +217,7 @@ static struct reading count_of(struct evaluation *ev, const struct scope *s, con
 		return unbound_reading(ev, s, x->metric);
 	if (!in)
 		return reading_unknown(reason, STR_EMPTY);
-	uint32_t missing = missing_targets(ev, s, x->metric, ev->window.to_ms) + unknown;
+	uint32_t missing = scope_targets_missing(ev, s, x->metric, ev->window.to_ms) + unknown;
 	struct reading r = missing || reset ? reading_bound(sum, INFINITY) : reading_value(sum);
 	r.events = events;
 	r.elapsed_s = elapsed;
@@ -320,7 +237,8 @@ static struct reading sum_of(struct evaluation *ev, const struct scope *s, const
 	if (h.reason != UNKNOWN_NONE)
 		return reading_unknown(h.reason, h.why);
 	if (isnan(h.sum) || h.sum_reason == UNKNOWN_INVALID)
-		return reading_unknown(h.sum_reason == UNKNOWN_INVALID ? UNKNOWN_INVALID : UNKNOWN_ABSENT, h.sum_why.len ? h.sum_why : STR("no _sum"));
+		return reading_unknown(
+			h.sum_reason == UNKNOWN_INVALID ? UNKNOWN_INVALID : UNKNOWN_ABSENT, h.sum_why.len ? h.sum_why : STR("no _sum"));
 	double v = per_second ? h.sum / h.elapsed_s : h.sum;
 	struct reading r = h.over_reset || h.targets_in < h.targets_all ? reading_bound(v, INFINITY) : reading_value(v);
 	r.events = h.total;
@@ -375,7 +293,8 @@ static struct reading trend_of(struct evaluation *ev, const struct scope *s, con
 		const struct member_list *list = evidence_members(ev->evidence, s->members[i], x->metric, ev->window.to_ms);
 		for (size_t k = 0; list && k < list->members.count; k++) {
 			const struct series_view *v = &list->members.items[k].view;
-			int64_t patience = target_patience_ms(&ev->evidence->targets.items[ev->evidence->schedulers.items[s->members[i]].target]);
+			int64_t patience =
+				target_patience_ms(&ev->evidence->targets.items[ev->evidence->schedulers.items[s->members[i]].target]);
 			bound = true;
 			ptrdiff_t end = view_at(v, ev->window.to_ms, patience), start = view_at(v, ev->window.from_ms, patience);
 			if (end < 0 || start < 0 || end == start)

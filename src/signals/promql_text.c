@@ -1,6 +1,8 @@
 #include "signals/promql_text.h"
 
 #include "base/number.h"
+#include "base/regex.h"
+#include "model/labels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 struct printer {
 	const struct promql_text *text;
 	struct buf *out;
-	bool shifted;      /* inside before(): selectors look one window back */
+	bool shifted; /* inside before(): selectors look one window back */
 	bool failed;
 	struct str reason; /* static text */
 	struct str subject;
@@ -26,14 +28,25 @@ static void fail(struct printer *p, struct str reason, struct str subject)
 	p->subject = subject;
 }
 
-static void print_condition(struct printer *p, const char *separator, struct str label, struct str values)
+static void print_matcher(struct printer *p, const char *separator, struct str label, const char *op, struct str value)
 {
-	const char *op = str_find(values, '|') >= 0 || str_find(values, '.') >= 0 ? "=~" : "=";
-	buf_printf(p->out, "%s" STR_FMT "%s\"" STR_FMT "\"", separator, STR_ARG(label), op, STR_ARG(values));
+	buf_printf(p->out, "%s" STR_FMT "%s", separator, STR_ARG(label), op);
+	label_print_value(value, p->out);
+}
+
+/* One plain text is asked for by equality, which is the faster matcher. */
+static void print_condition(struct printer *p, const char *separator, struct str label, const struct label_condition *condition)
+{
+	const struct str *literals;
+	if (regex_literals(condition->re, &literals) == 1)
+		print_matcher(p, separator, label, "=", literals[0]);
+	else
+		print_matcher(p, separator, label, "=~", condition->values);
 }
 
 /* NAME{matchers}[w] offset w */
-static void print_selector(struct printer *p, const struct bound_metric *b, const struct expression *x, const char *suffix, const char *le, bool range)
+static void print_selector(
+	struct printer *p, const struct bound_metric *b, const struct expression *x, const char *suffix, const char *le, bool range)
 {
 	const struct name_spec *name = b->name;
 	const char *separator = "";
@@ -46,9 +59,10 @@ static void print_selector(struct printer *p, const struct bound_metric *b, cons
 			separator = ",";
 		}
 		for (size_t i = 0; i < name->where_count; i++, separator = ",")
-			print_condition(p, separator, name->where[i].label, name->where[i].value);
+			print_matcher(p, separator, name->where[i].label, str_find(name->where[i].value, '|') >= 0 ? "=~" : "=",
+				name->where[i].value);
 		for (size_t i = 0; i < x->condition_count; i++, separator = ",")
-			print_condition(p, separator, name_spec_label(name, x->conditions[i].label), x->conditions[i].values);
+			print_condition(p, separator, name_spec_label(name, x->conditions[i].label), &x->conditions[i]);
 		if (le)
 			buf_printf(p->out, "%sle=~\"%s\"", separator, le);
 		buf_add_c(p->out, '}');
@@ -96,7 +110,8 @@ static const char *level_aggregate(const struct expression *x)
 	}
 }
 
-static void print_over_window(struct printer *p, const struct bound_metric *b, const struct expression *x, const char *function, const char *suffix)
+static void print_over_window(
+	struct printer *p, const struct bound_metric *b, const struct expression *x, const char *function, const char *suffix)
 {
 	buf_printf(p->out, "sum(%s(", function);
 	print_selector(p, b, x, suffix, NULL, true);
@@ -186,9 +201,9 @@ static void print_primitive(struct printer *p, const struct expression *x)
 	}
 	print_bound(p, b, x);
 	double scale = b->name->scale;
-	if (scale != 1 && x->primitive != PRIMITIVE_SERIES && (x->metric->type != METRIC_HISTOGRAM || x->primitive == PRIMITIVE_SUM ||
-								      x->primitive == PRIMITIVE_RATE_SUM || x->primitive == PRIMITIVE_MEAN ||
-								      x->primitive == PRIMITIVE_QUANTILE))
+	if (scale != 1 && x->primitive != PRIMITIVE_SERIES &&
+		(x->metric->type != METRIC_HISTOGRAM || x->primitive == PRIMITIVE_SUM || x->primitive == PRIMITIVE_RATE_SUM ||
+			x->primitive == PRIMITIVE_MEAN || x->primitive == PRIMITIVE_QUANTILE))
 		buf_printf(p->out, " * %g", scale);
 }
 
@@ -238,7 +253,8 @@ static void print_pair(struct printer *p, const struct expression *x, const char
 /* PromQL has no min(a, b) of two vectors: a where it is smaller, else b; against a number there is clamp. */
 static void print_extreme(struct printer *p, const struct expression *x, bool largest)
 {
-	const struct expression *number = x->left->kind == EXPRESSION_NUMBER ? x->left : x->right, *other = number == x->left ? x->right : x->left;
+	const struct expression *number = x->left->kind == EXPRESSION_NUMBER ? x->left : x->right,
+				*other = number == x->left ? x->right : x->left;
 	if (number->kind == EXPRESSION_NUMBER) {
 		buf_add_cstr(p->out, largest ? "clamp_min(" : "clamp_max(");
 		print(p, other);
@@ -256,10 +272,19 @@ static void print_extreme(struct printer *p, const struct expression *x, bool la
 
 static void print(struct printer *p, const struct expression *x)
 {
-	static const char *const operators[] = { [EXPRESSION_ADD] = "+", [EXPRESSION_SUBTRACT] = "-", [EXPRESSION_MULTIPLY] = "*",
-		[EXPRESSION_DIVIDE] = "/", [EXPRESSION_LESS] = "<", [EXPRESSION_LESS_EQUAL] = "<=", [EXPRESSION_GREATER] = ">",
-		[EXPRESSION_GREATER_EQUAL] = ">=", [EXPRESSION_EQUAL] = "==", [EXPRESSION_NOT_EQUAL] = "!=", [EXPRESSION_AND] = "and",
-		[EXPRESSION_OR] = "or", [EXPRESSION_FIRST] = "or" };
+	static const char *const operators[] = { [EXPRESSION_ADD] = "+",
+		[EXPRESSION_SUBTRACT] = "-",
+		[EXPRESSION_MULTIPLY] = "*",
+		[EXPRESSION_DIVIDE] = "/",
+		[EXPRESSION_LESS] = "<",
+		[EXPRESSION_LESS_EQUAL] = "<=",
+		[EXPRESSION_GREATER] = ">",
+		[EXPRESSION_GREATER_EQUAL] = ">=",
+		[EXPRESSION_EQUAL] = "==",
+		[EXPRESSION_NOT_EQUAL] = "!=",
+		[EXPRESSION_AND] = "and",
+		[EXPRESSION_OR] = "or",
+		[EXPRESSION_FIRST] = "or" };
 	bool shifted = p->shifted;
 	switch (x->kind) {
 	case EXPRESSION_NUMBER: buf_add_double(p->out, x->number); return;

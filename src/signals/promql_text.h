@@ -1,5 +1,5 @@
-/* promql_text: a signal as plain PromQL for one binding: what people see, copy, and export unchanged. Generated from the same expression that
- * is evaluated, so the two cannot part; the figures differ by what PromQL's increase() extrapolates. */
+/* promql_text: a signal as plain PromQL for one binding: what people see, copy, and export unchanged. Generated from the same expression
+ * that is evaluated, so the two cannot part; the figures differ by what PromQL's increase() extrapolates. */
 #ifndef GOODPUT_SIGNALS_PROMQL_TEXT_H
 #define GOODPUT_SIGNALS_PROMQL_TEXT_H
 
@@ -8,8 +8,8 @@
 
 struct promql_text {
 	const struct binding *binding;
-	struct str matchers;         /* job="vllm" without braces; may be empty */
-	struct str window;           /* "5m" or "$w" */
+	struct str matchers; /* job="vllm" without braces; may be empty */
+	struct str window;   /* "5m" or "$w" */
 };
 
 /* False, with `out` holding what is missing in words, when PromQL cannot say it (an age, a label's number, a detector) or the metric is not

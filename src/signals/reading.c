@@ -4,7 +4,9 @@
 
 struct reading reading_value(double v)
 {
-	return (struct reading){ .kind = READING_VALUE, .low = v, .high = v, .events = NAN, .elapsed_s = NAN, .mean = NAN, .share_beyond = NAN };
+	return (struct reading){
+		.kind = READING_VALUE, .low = v, .high = v, .events = NAN, .elapsed_s = NAN, .mean = NAN, .share_beyond = NAN
+	};
 }
 
 struct reading reading_bound(double low, double high)
@@ -94,8 +96,8 @@ static struct reading multiply(double al, double ah, double bl, double bh)
 static struct reading divide(const struct reading *a, const struct reading *b)
 {
 	double al = a->low, ah = a->high, bl = b->low, bh = b->high;
-	/* A ratio of counts uses the events seen on both sides, and says so by over_reset and the number of targets. A count over anything else,
-	 * such as time, stays a bound. */
+	/* A ratio of counts uses the events seen on both sides, and says so by over_reset and the number of targets. A count over anything
+	 * else, such as time, stays a bound. */
 	if (a->events == a->events && b->events == b->events) {
 		ah = is_what_was_seen(a) ? al : ah;
 		bh = is_what_was_seen(b) ? bl : bh;

@@ -24,8 +24,14 @@ static const struct {
 	[UNKNOWN_NO_REFERENCE] = { "no-reference", "no window to compare with" },
 };
 
-const char *unknown_reason_name(enum unknown_reason r) { return r < ARRAY_LEN(reasons) ? reasons[r].name : "none"; }
-const char *unknown_reason_text(enum unknown_reason r) { return r < ARRAY_LEN(reasons) ? reasons[r].text : ""; }
+const char *unknown_reason_name(enum unknown_reason r)
+{
+	return r < ARRAY_LEN(reasons) ? reasons[r].name : "none";
+}
+const char *unknown_reason_text(enum unknown_reason r)
+{
+	return r < ARRAY_LEN(reasons) ? reasons[r].text : "";
+}
 
 /* Three significant digits, no exponent for what people meet, thousands as they are. */
 static void print_plain(double v, struct buf *out)
@@ -73,8 +79,8 @@ static void print_bytes(double v, const char *tail, struct buf *out)
 
 static void print_seconds(double v, struct buf *out)
 {
-	static const struct step steps[] = { { 172800, 86400, "d" }, { 7200, 3600, "h" }, { 600, 60, "min" }, { 1, 1, "s" }, { 1e-3, 1e-3, "ms" },
-		{ 0, 1e-6, "us" } };
+	static const struct step steps[] = { { 172800, 86400, "d" }, { 7200, 3600, "h" }, { 600, 60, "min" }, { 1, 1, "s" },
+		{ 1e-3, 1e-3, "ms" }, { 0, 1e-6, "us" } };
 	if (v == 0)
 		buf_add_cstr(out, "0 s");
 	else

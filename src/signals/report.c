@@ -186,7 +186,7 @@ static void report_targets(struct arena *arena, struct evidence *ev, struct repo
 	for (size_t i = 0; i < r->target_count; i++) {
 		struct target_report *t = &r->targets[i];
 		report_target(arena, ev, i, r->window.to_ms, t);
-		r->targets_up += t->last.t_ms && scrape_answered(&t->last);
+		r->targets_up += t->last.t_ms && scrape_is_whole(&t->last);
 		r->targets_judged += t->binding && (t->binding->engine || t->binding->exporter_count);
 	}
 }

@@ -13,12 +13,12 @@ const char *scope_kind_name(enum scope_kind k);
 
 struct scope {
 	enum scope_kind kind;
-	struct str name;              /* "fleet", pool name, target name, "target/engine0", "gpu0" (or "target/gpu0" when several exporters) */
-	struct str key;               /* engine or gpu: "0" */
-	size_t target;                /* index in the fleet; of target, engine, gpu scopes */
-	size_t *members;              /* indices of schedulers */
+	struct str name; /* "fleet", pool name, target name, "target/engine0", "gpu0" (or "target/gpu0" when several exporters) */
+	struct str key;  /* engine or gpu: "0" */
+	size_t target;   /* index in the fleet; of target, engine, gpu scopes */
+	size_t *members; /* indices of schedulers */
 	size_t member_count;
-	size_t *targets;              /* indices of targets in the scope */
+	size_t *targets; /* indices of targets in the scope */
 	size_t target_count;
 	const struct pool_spec *pool; /* the pool of the scope; NULL for a fleet of several pools */
 	struct str model;             /* the one model of the scope; "" when none or several */
@@ -26,8 +26,8 @@ struct scope {
 };
 
 struct window {
-	int64_t from_ms, to_ms;       /* from == to: levels only */
-	int64_t history_ms;           /* trends, ages and onsets may look back to here */
+	int64_t from_ms, to_ms; /* from == to: levels only */
+	int64_t history_ms;     /* trends, ages and onsets may look back to here */
 };
 
 struct action {
@@ -43,23 +43,23 @@ struct evidence_line {
 struct finding {
 	const struct finding_spec *spec;
 	enum severity severity;
-	struct scope *scope;          /* where it was raised: the narrowest that covers it */
-	struct str *where;            /* names of targets or engines concerned */
+	struct scope *scope;           /* where it was raised: the narrowest that covers it */
+	struct str *where;             /* names of targets or engines concerned */
 	size_t where_count, where_all; /* "3 of 32" */
-	struct str title;             /* one sentence, readings filled in */
-	struct str detail;            /* what a detector wants to add: alias names, line numbers ...; may be empty */
+	struct str title;              /* one sentence, readings filled in */
+	struct str detail;             /* what a detector wants to add: alias names, line numbers ...; may be empty */
 	struct evidence_line *evidence, *counter;
 	size_t evidence_count, counter_count;
 	struct action *actions;
 	size_t action_count;
-	int64_t onset_ms;             /* first moment at which it was raised; 0 unknown */
-	int64_t last_ms;              /* last moment at which it was raised */
-	bool now;                     /* raised at the end of the window */
-	struct reading blast;         /* requests per second missing the SLO or failing; unknown when it cannot be said */
-	struct str *changed;          /* what else changed at onset, sentences */
+	int64_t onset_ms;     /* first moment at which it was raised; 0 unknown */
+	int64_t last_ms;      /* last moment at which it was raised */
+	bool now;             /* raised at the end of the window */
+	struct reading blast; /* requests per second missing the SLO or failing; unknown when it cannot be said */
+	struct str *changed;  /* what else changed at onset, sentences */
 	size_t changed_count;
 	const struct finding_spec *suppressed_by; /* NULL, or the cause it is shown under */
-	bool undecided;               /* red line neither crossed nor clear: listed apart, no severity */
+	bool undecided;                           /* red line neither crossed nor clear: listed apart, no severity */
 };
 
 struct coverage_line {
@@ -69,11 +69,11 @@ struct coverage_line {
 };
 struct target_report {
 	const struct target *target;
-	const struct binding *binding;     /* NULL: never answered */
-	struct scrape_record last;         /* t_ms 0 when never scraped */
+	const struct binding *binding; /* NULL: never answered */
+	struct scrape_record last;     /* t_ms 0 when never scraped */
 	struct coverage_line *coverage;
 	size_t coverage_count;
-	struct str engine;                 /* "vLLM 0.11.1 to 0.12 (V1)" */
+	struct str engine; /* "vLLM 0.11.1 to 0.12 (V1)" */
 };
 
 struct report {
@@ -84,9 +84,9 @@ struct report {
 	const struct fleet *fleet;
 	struct scope *scopes;
 	size_t scope_count;
-	struct reading **readings;         /* [scope][signal index] */
-	struct reading **change;           /* the same against the reference window: now / before - 1; NULL without one */
-	struct finding *findings;          /* by severity, then scope; suppressed ones follow their cause */
+	struct reading **readings; /* [scope][signal index] */
+	struct reading **change;   /* the same against the reference window: now / before - 1; NULL without one */
+	struct finding *findings;  /* by severity, then scope; suppressed ones follow their cause */
 	size_t finding_count;
 	struct target_report *targets;
 	size_t target_count;
@@ -95,8 +95,8 @@ struct report {
 	bool any_finding;                  /* a finding with severity warning or worse that is not suppressed */
 	size_t targets_up, targets_judged; /* judged: an engine or exporter was recognised */
 	size_t moments_evaluated, moments_all;
-	struct str verdict;                /* one sentence */
-	int exit_status;                   /* EXIT_FINE … EXIT_UNKNOWN */
+	struct str verdict; /* one sentence */
+	int exit_status;    /* EXIT_FINE … EXIT_UNKNOWN */
 };
 
 const struct reading *report_reading(const struct report *r, const struct scope *s, const char *signal);

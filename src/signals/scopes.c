@@ -27,7 +27,8 @@ static double lifetime(struct evidence *ev, size_t target, const char *metric, c
 				continue;
 			if (isnan(sum))
 				sum = 0;
-			if (reason && !str_is(member_label(member->view.labels, name_spec_label(list->name, STR("finished_reason"))), reason))
+			if (reason &&
+				!str_is(member_label(member->view.labels, name_spec_label(list->name, STR("finished_reason"))), reason))
 				continue;
 			sum += member->view.v[member->view.count - 1] - (member->view.count > 1 ? member->view.v[0] : 0);
 		}
@@ -70,40 +71,80 @@ static bool pool_matches(const struct pool_spec *pool, const struct target *t, s
 static struct pool_spec *default_pool(struct evidence *ev, struct str model, enum pool_role role)
 {
 	struct pool_spec *p = ARENA_NEW(ev->arena, struct pool_spec);
-	*p = (struct pool_spec){ .role = role, .class_name = STR("interactive"), .slo_ttft_s = NAN, .slo_tpot_s = NAN, .slo_e2e_s = NAN,
-		.price_per_hour = NAN, .memory_limit_bytes = NAN, .success_reasons = STR("stop|length") };
-	p->name = !model.len ? arena_printf(ev->arena, "pool %s", pool_role_name(role)) :
-	          role == ROLE_MIXED ? model : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));
+	*p = (struct pool_spec){ .role = role,
+		.class_name = STR("interactive"),
+		.slo_ttft_s = NAN,
+		.slo_tpot_s = NAN,
+		.slo_e2e_s = NAN,
+		.memory_limit_bytes = NAN };
+	p->name = !model.len           ? arena_printf(ev->arena, "pool %s", pool_role_name(role))
+		  : role == ROLE_MIXED ? model
+				       : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));
+	return p;
+}
+
+/* What is decided about pools so far. */
+struct pools {
+	VEC(struct {
+		const struct pool_spec *configured; /* NULL: a default one */
+		struct pool_spec *pool;
+		struct str model;
+	})
+	known;
+};
+
+/* The target's configured pool; a copy, whose role is that of its targets where the file gives none. */
+static struct pool_spec *configured_pool(struct evidence *ev, struct pools *pools, size_t target)
+{
+	const struct pool_spec *found = NULL;
+	for (size_t p = 0; p < ev->catalog->pools.count && !found; p++)
+		if (pool_matches(ev->catalog->pools.items[p], ev->targets.items[target].target, target_model(ev, target)))
+			found = ev->catalog->pools.items[p];
+	if (!found)
+		return NULL;
+	enum pool_role role = found->role_given ? found->role : detect_role(ev, target);
+	for (size_t k = 0; k < pools->known.count; k++)
+		if (pools->known.items[k].configured == found) {
+			if (pools->known.items[k].pool->role != role)
+				pools->known.items[k].pool->role = ROLE_MIXED;
+			return pools->known.items[k].pool;
+		}
+	struct pool_spec *p = ARENA_NEW(ev->arena, struct pool_spec);
+	*p = *found;
+	p->role = role;
+	VEC_PUSH(&pools->known, (__typeof__(*pools->known.items)){ found, p, STR_EMPTY });
+	return p;
+}
+
+/* One for the target's model and role; NULL where no engine answered. */
+static struct pool_spec *pool_by_model(struct evidence *ev, struct pools *pools, size_t target)
+{
+	const struct binding *b = evidence_binding(ev, target, ev->to_ms);
+	if (!b || !b->engine)
+		return NULL;
+	struct str model = target_model(ev, target);
+	enum pool_role role = detect_role(ev, target);
+	for (size_t k = 0; k < pools->known.count; k++)
+		if (!pools->known.items[k].configured && str_eq(pools->known.items[k].model, model) &&
+			pools->known.items[k].pool->role == role)
+			return pools->known.items[k].pool;
+	struct pool_spec *p = default_pool(ev, model, role);
+	VEC_PUSH(&pools->known, (__typeof__(*pools->known.items)){ NULL, p, model });
 	return p;
 }
 
 /* Each target's pool: a configured one, else one for its model and role. Decided once for the whole evidence. */
 static void assign_pools(struct evidence *ev)
 {
+	struct pools pools = { 0 };
 	if (ev->pool_specs)
 		return;
 	ev->pool_specs = arena_zalloc(ev->arena, ev->targets.count + 1, sizeof *ev->pool_specs);
-	ev->pool_spec_count = ev->targets.count;
-	VEC(struct { struct pool_spec *pool; struct str model; }) known = { 0 };
 	for (size_t i = 0; i < ev->targets.count; i++) {
-		struct str model = target_model(ev, i);
-		for (size_t p = 0; p < ev->catalog->pools.count && !ev->pool_specs[i]; p++)
-			if (pool_matches(ev->catalog->pools.items[p], ev->targets.items[i].target, model))
-				ev->pool_specs[i] = ev->catalog->pools.items[p];
-		const struct binding *b = evidence_binding(ev, i, ev->to_ms);
-		if (ev->pool_specs[i] || !b || !b->engine)
-			continue;
-		enum pool_role role = detect_role(ev, i);
-		for (size_t k = 0; k < known.count && !ev->pool_specs[i]; k++)
-			if (str_eq(known.items[k].model, model) && known.items[k].pool->role == role)
-				ev->pool_specs[i] = known.items[k].pool;
-		if (ev->pool_specs[i])
-			continue;
-		struct pool_spec *p = default_pool(ev, model, role);
-		VEC_PUSH(&known, (__typeof__(*known.items)){ p, model });
-		ev->pool_specs[i] = p;
+		struct pool_spec *configured = configured_pool(ev, &pools, i);
+		ev->pool_specs[i] = configured ? configured : pool_by_model(ev, &pools, i);
 	}
-	VEC_FREE(&known);
+	VEC_FREE(&pools.known);
 }
 
 static void add_member(struct scope *s, const struct evidence *ev, size_t scheduler)
@@ -161,6 +202,9 @@ static size_t count_cores(const struct evidence *ev, const struct target_evidenc
 	return n;
 }
 
+/* More engine cores than this at one target are no data-parallel group but a page gone wrong. */
+enum { CORES_MAX = 256 };
+
 static void add_cores(struct evaluation *ev)
 {
 	const struct evidence *all = ev->evidence;
@@ -178,7 +222,8 @@ static void add_cores(struct evaluation *ev)
 		size_t cores = count_cores(all, t);
 		for (size_t k = 0; k < t->scheduler_count; k++) {
 			const struct scheduler *core = &all->schedulers.items[t->schedulers[k]];
-			if (core->is_gpu || (core->key.len && cores > 1)) /* one core is its target */
+			/* One core is its target; a page with hundreds of them is told as a whole. */
+			if (core->is_gpu || (core->key.len && cores > 1 && cores <= CORES_MAX))
 				add_core(ev, t->schedulers[k], core->is_gpu ? with_gpus == 1 : with_cores == 1);
 		}
 	}

@@ -3,9 +3,9 @@
 
 /* What the heartbeat counters of a scheduler say at the window's end, taken together. */
 struct heartbeat {
-	bool found, twice;           /* a sample; two of one series */
-	bool moved, in_last_pair;    /* ever in the history; between the last two samples */
-	int64_t last_ms;             /* of the last movement; without one, of the oldest sample */
+	bool found, twice;        /* a sample; two of one series */
+	bool moved, in_last_pair; /* ever in the history; between the last two samples */
+	int64_t last_ms;          /* of the last movement; without one, of the oldest sample */
 };
 
 static void listen(struct heartbeat *h, const struct series_view *v, int64_t t_ms, int64_t patience_ms)
@@ -19,8 +19,9 @@ static void listen(struct heartbeat *h, const struct series_view *v, int64_t t_m
 		h->last_ms = ms;
 	h->found = true;
 	h->moved |= moved;
-	h->twice |= at > 0;
-	h->in_last_pair |= at > 0 && v->v[at] != v->v[at - 1];
+	ptrdiff_t before = view_before(v, at);
+	h->twice |= before >= 0;
+	h->in_last_pair |= before >= 0 && v->v[at] != v->v[before];
 }
 
 static void listen_to_members(struct evaluation *ev, struct heartbeat *h, size_t scheduler, const struct metric_spec *m)
@@ -77,7 +78,7 @@ static bool is_idle(struct evaluation *ev, size_t scheduler)
 struct trust evaluation_trust(struct evaluation *ev, size_t scheduler)
 {
 	struct heartbeat h = heartbeat_of(ev, scheduler);
-	struct trust t = { .idle = is_idle(ev, scheduler), .since_ms = h.last_ms, .moved_ever = h.moved };
+	struct trust t = { .idle = is_idle(ev, scheduler), .since_ms = h.last_ms };
 	t.known = h.found && h.twice;
 	t.stale = t.known && !h.in_last_pair && !t.idle;
 	return t;

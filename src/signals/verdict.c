@@ -78,12 +78,13 @@ static void print_worst(const struct report *r, const struct finding *worst, str
 		buf_printf(out, " (%zu more finding%s)", others, others > 1 ? "s" : "");
 }
 
+/* Who gave no whole page. */
 static size_t unreachable(const struct report *r, struct str *names)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < r->target_count; i++) {
 		const struct scrape_record *last = &r->targets[i].last;
-		if (!last->t_ms || !(last->outcome == SCRAPE_OK || last->outcome == SCRAPE_PARTIAL || last->outcome == SCRAPE_CUT))
+		if (!last->t_ms || last->outcome != SCRAPE_OK)
 			names[n++] = r->targets[i].target->name;
 	}
 	return n;
@@ -96,11 +97,13 @@ static void print_unknown(const struct report *r, const struct str *down, size_t
 		return;
 	}
 	if (down_count) {
-		buf_printf(out, "UNKNOWN: %zu of %zu targets did not answer: ", down_count, r->target_count);
+		buf_printf(out, "UNKNOWN: %zu of %zu target%s did not answer with a metrics page: ", down_count, r->target_count,
+			r->target_count == 1 ? "" : "s");
 		print_names(down, down_count, out);
 		return;
 	}
-	buf_printf(out, "UNKNOWN: %zu of %zu targets answer, but no page shows metrics of a known engine", r->targets_up, r->target_count);
+	buf_printf(out, "UNKNOWN: %zu of %zu target%s answer, but no page shows metrics of a known engine", r->targets_up, r->target_count,
+		r->target_count == 1 ? "" : "s");
 }
 
 static void print_fine(const struct report *r, struct buf *out)

@@ -76,11 +76,25 @@ struct increase view_increase(const struct series_view *v, const struct window_e
 	return r;
 }
 
+ptrdiff_t view_before(const struct series_view *v, ptrdiff_t i)
+{
+	do
+		i--;
+	while (i >= 0 && number_is_stale(v->v[i]));
+	return i;
+}
+
+static bool fell_at(const struct series_view *v, size_t i)
+{
+	ptrdiff_t before = view_before(v, (ptrdiff_t)i);
+	return before >= 0 && v->v[i] < v->v[before];
+}
+
 void restart_times_of_falls(struct arena *arena, const struct series_view *v, struct restart_times *times)
 {
 	size_t falls = 0;
 	for (size_t i = 1; i < v->count; i++)
-		falls += v->v[i] < v->v[i - 1];
+		falls += fell_at(v, i);
 	if (!falls)
 		return;
 	int64_t *all = arena_alloc(arena, (times->count + falls) * sizeof *all);
@@ -88,7 +102,7 @@ void restart_times_of_falls(struct arena *arena, const struct series_view *v, st
 		memcpy(all, times->t, times->count * sizeof *all);
 	size_t n = times->count;
 	for (size_t i = 1; i < v->count; i++)
-		if (v->v[i] < v->v[i - 1])
+		if (fell_at(v, i))
 			all[n++] = v->t[i];
 	*times = (struct restart_times){ all, n };
 }
@@ -99,10 +113,14 @@ int64_t view_last_move_ms(const struct series_view *v, int64_t t_ms, bool *moved
 	*moved = false;
 	if (i < 0)
 		return INT64_MIN;
-	for (; i > 0; i--)
-		if (v->v[i] != v->v[i - 1] && !number_is_stale(v->v[i]) && !number_is_stale(v->v[i - 1])) {
+	for (ptrdiff_t before; i > 0; i = before) {
+		before = view_before(v, i);
+		if (before < 0)
+			break;
+		if (v->v[i] != v->v[before] && !number_is_stale(v->v[i])) {
 			*moved = true;
 			return v->t[i];
 		}
+	}
 	return v->t[0];
 }

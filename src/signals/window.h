@@ -6,17 +6,17 @@
 #include "signals/evaluate.h"
 
 struct restart_times {
-	const int64_t *t;            /* first sample of the new process, or after the fall */
+	const int64_t *t; /* first sample of the new process, or after the fall */
 	size_t count;
 };
 
 /* The ends of a window as one target saw them. */
 struct window_ends {
 	int64_t from_ms, to_ms;
-	int64_t patience_ms;         /* an end older than this is no end: 1.5 scrape intervals */
-	bool scraped_at_start;       /* the target answered a scrape near the start */
+	int64_t patience_ms;   /* an end older than this is no end: 1.5 scrape intervals */
+	bool scraped_at_start; /* the target answered a scrape near the start */
 	int64_t start_scrape_ms;
-	int64_t born_ms;             /* process start, 0 unknown */
+	int64_t born_ms; /* process start, 0 unknown */
 	const struct restart_times *restarts;
 };
 
@@ -24,13 +24,15 @@ struct increase {
 	bool known;
 	enum unknown_reason reason;
 	double value, elapsed_s;
-	bool reset;                  /* what happened between the last sample and the reset is lost: at least `value` */
+	bool reset; /* what happened between the last sample and the reset is lost: at least `value` */
 };
 
 int64_t target_patience_ms(const struct target_evidence *t);
 struct increase view_increase(const struct series_view *v, const struct window_ends *w);
 /* Adds the times at which the counter fell. */
 void restart_times_of_falls(struct arena *arena, const struct series_view *v, struct restart_times *times);
+/* Index of the newest sample before index i, over stale markers (a scrape that failed is no sample); -1. */
+ptrdiff_t view_before(const struct series_view *v, ptrdiff_t i);
 /* When the series last changed at or before t: time of the first sample with the new value. Never: its oldest sample's time, *moved false.
  * No sample: INT64_MIN. */
 int64_t view_last_move_ms(const struct series_view *v, int64_t t_ms, bool *moved);
@@ -56,13 +58,13 @@ struct reading scheduler_level(struct evaluation *ev, size_t scheduler, const st
 
 /* ---- counts and histograms ---- */
 struct histogram {
-	double *bounds;              /* rising; the last may be +Inf */
-	double *counts;              /* per cell, not cumulative */
+	double *bounds; /* rising; the last may be +Inf */
+	double *counts; /* per cell, not cumulative */
 	size_t count;
-	double sum, total;           /* _sum and _count increases; NAN when not exported */
+	double sum, total; /* _sum and _count increases; NAN when not exported */
 	double elapsed_s;
 	bool over_reset;
-	enum unknown_reason reason;  /* not NONE: nothing usable */
+	enum unknown_reason reason; /* not NONE: nothing usable */
 	struct str why;
 	enum unknown_reason bucket_reason; /* buckets are missing or contradict themselves; sum and total may still be good */
 	struct str bucket_why;
@@ -70,12 +72,12 @@ struct histogram {
 	struct str sum_why;
 	struct str exposed, note;
 	uint32_t targets_in, targets_all;
-	uint32_t layouts;            /* different bucket layouts merged */
-	uint32_t left_out;           /* schedulers whose histogram contradicts itself, while others' do not */
+	uint32_t layouts;  /* different bucket layouts merged */
+	uint32_t left_out; /* schedulers whose histogram contradicts itself, while others' do not */
 };
 /* Increase over the evaluation's window of one counter at one scheduler (all members summed). */
-struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, const struct label_condition *conditions,
-	size_t condition_count);
+struct increase scheduler_count(struct evaluation *ev, size_t scheduler, const struct metric_spec *m,
+	const struct label_condition *conditions, size_t condition_count);
 /* The histogram of one scheduler, and of a whole scope (merged on equal, else common bounds). False when the metric is bound nowhere. */
 bool scheduler_histogram(struct evaluation *ev, size_t scheduler, const struct metric_spec *m, struct histogram *h);
 bool scope_histogram(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, struct histogram *h);
@@ -99,5 +101,7 @@ struct reading unbound_reading(struct evaluation *ev, const struct scope *s, con
 void scope_targets_up(struct evaluation *ev, const struct scope *s, int64_t t_ms, uint32_t *up, uint32_t *all);
 /* A target that did not answer at t, or whose page broke off, and may export the metric (its last binding has it, or there is none). */
 bool target_missing(struct evaluation *ev, size_t target, const struct metric_spec *m, int64_t t_ms);
+/* How many of the scope's targets are missing so. */
+uint32_t scope_targets_missing(struct evaluation *ev, const struct scope *s, const struct metric_spec *m, int64_t t_ms);
 
 #endif

@@ -28,19 +28,17 @@ static void refuse(struct replica *r, struct exchange *x, int status, const stru
 	route_refuse(r, x, &error);
 }
 
+/* Whoever of several servers is asked is meant. */
 static void add_fault(struct replica *r, struct exchange *x, const struct message *m)
 {
+	struct str text = str_trim(m->body);
 	struct error e = { 0 };
-	struct fault f;
 
-	if (!fault_parse(str_trim(m->body), sim_now(r->sim), &f, &e)) {
+	if (!sim_add_fault(r->sim, text, sim_now(r->sim), (int)r->index, &e)) {
 		refuse(r, x, 400, &e);
 		return;
 	}
-	if (f.replica < 0 && r->sim->replica_count > 1)
-		f.replica = (int)r->index; /* whoever is asked is meant */
-	VEC_PUSH(&r->sim->faults.items, f);
-	log_note("fault added: " STR_FMT, STR_ARG(str_head(str_trim(m->body), 120)));
+	log_note("fault added to replica %u: " STR_FMT, r->index, STR_ARG(str_head(text, 120)));
 	answer_list(r, x, 200); /* first: a crash takes this connection too */
 	sim_apply_faults(r->sim);
 }
@@ -49,14 +47,14 @@ static void clear_faults(struct replica *r, struct exchange *x, const struct mes
 {
 	struct str name = str_trim(m->body);
 	struct error e = { 0 };
-	struct fault f = { .kind = FAULT_KINDS };
+	enum fault_kind kind = FAULT_KINDS;
 
-	if (name.len && !fault_kind_parse(name, &f.kind, &e)) {
+	if (name.len && !fault_kind_parse(name, &kind, &e)) {
 		refuse(r, x, 400, &e);
 		return;
 	}
-	fault_clear(&r->sim->faults, f.kind);
-	log_note("faults cleared: %s", name.len ? fault_name(f.kind) : "all");
+	fault_clear(&r->sim->faults, kind);
+	log_note("faults cleared: %s", name.len ? fault_name(kind) : "all");
 	answer_list(r, x, 200); /* first: a crash takes this connection too */
 	sim_apply_faults(r->sim);
 }

@@ -3,7 +3,7 @@
 
 static struct reply_usage usage_of(const struct choice *c)
 {
-	return (struct reply_usage){ c->prompt->tokens, c->said };
+	return (struct reply_usage){ c->prompt->tokens, c->ready };
 }
 
 static struct reply_usage usage_of_all(const struct answer *a)
@@ -20,13 +20,13 @@ static struct reply_usage usage_of_all(const struct answer *a)
 /* The text of what was said and not yet sent, cut where a stop string begins. */
 static struct str next_text(struct choice *c, struct buf *text)
 {
-	uint32_t to = c->said < c->words ? c->said : c->words; /* the end-of-sequence token has no text */
+	uint32_t to = c->ready < c->words ? c->ready : c->words; /* the end-of-sequence token has no text */
 	size_t left = c->bytes - c->sent_bytes;
 
 	buf_reset(text);
 	if (to > c->sent)
 		words_add(text, c->seed, c->sent, to);
-	c->sent = c->said;
+	c->sent = c->ready;
 	if (text->len > left)
 		text->len = left;
 	c->sent_bytes += text->len;
@@ -56,9 +56,9 @@ static void add_role(struct choice *c, struct buf *out)
 static bool has_news(const struct choice *c)
 {
 	const struct answer *a = c->answer;
-	bool over = c->finish && !c->told, more = c->said > c->sent && c->said < c->output;
+	bool over = c->finish && !c->told, more = c->ready > c->sent && c->ready < c->output;
 
-	return a->exchange && a->request.stream && (over || (more && !a->blocked && c->delivered >= c->due));
+	return a->exchange && a->request.stream && (over || (more && !a->blocked));
 }
 
 void deliver_choice(struct choice *c)

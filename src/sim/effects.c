@@ -5,6 +5,30 @@
 
 enum { STORM_ROOM_PERCENT = 95 };
 
+/* A fault that could change nothing is an error. */
+static bool is_possible(const struct simulator *sim, const struct fault *f, struct error *e)
+{
+	if (f->replica >= (int)sim->replica_count)
+		return error_set(e, EXIT_USAGE, "fault %s: replicas are numbered 0 to %u", fault_name(f->kind), sim->replica_count - 1);
+	if (f->kind == FAULT_ACCEPTANCE && sim->setup->engine.spec.method == SPEC_NONE)
+		return error_set(e, EXIT_USAGE, "fault %s: nothing is drafted without --speculative-config", fault_name(f->kind));
+	if (f->kind == FAULT_TRANSFER && !sim->setup->transfer.on)
+		return error_set(e, EXIT_USAGE, "fault %s: nothing is transferred without --kv-transfer-config", fault_name(f->kind));
+	return true;
+}
+
+bool sim_add_fault(struct simulator *sim, struct str text, double now, int replica, struct error *e)
+{
+	struct fault f;
+
+	if (!fault_parse(text, now, &f, e) || !is_possible(sim, &f, e))
+		return false;
+	if (f.replica < 0)
+		f.replica = replica;
+	VEC_PUSH(&sim->faults.items, f);
+	return true;
+}
+
 /* The cache shrinks to a little less than what is in use. */
 static uint32_t storm_blocks(const struct sim_engine *at)
 {
@@ -68,7 +92,11 @@ static void go_stale(struct replica *r)
 
 static void affect_replica(struct replica *r, double now)
 {
+	double pace = r->effect.pace;
+
 	fault_effect_of(&r->sim->faults, r->index, now, &r->effect);
+	if (pace > 0 || r->effect.pace > 0)
+		answers_catch_up(r);
 	for (uint32_t i = 0; i < r->engine_count; i++)
 		affect_engine(&r->engines[i], &r->effect, now);
 	if (r->effect.stale && !r->stale)

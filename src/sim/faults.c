@@ -21,7 +21,7 @@ static const struct kind {
 	[FAULT_GC_PAUSES] = { "gc-pauses", "ms", 300, 1, 60000, false, "a full collection stops the process for MS, every 50 requests" },
 	[FAULT_CRASH] = { "crash", "down", 1, 0, 86400, true, "the process dies and comes back after DOWN seconds, counters at 0" },
 	[FAULT_HTTP_500] = { "http-500", "share", 0.3, 0.001, 1, false, "SHARE of the requests are answered 500" },
-	[FAULT_SLOW_STREAMS] = { "slow-streams", "ms", 800, 1, 60000, false, "tokens are handed out only every MS" },
+	[FAULT_SLOW_STREAMS] = { "slow-streams", "ms", 100, 1, 60000, false, "the front end hands out a token of a stream only every MS" },
 	[FAULT_CUT_STREAMS] = { "cut-streams", "share", 0.3, 0.001, 1, false, "SHARE of the streams break off" },
 	[FAULT_ACCEPTANCE] = { "acceptance", "factor", 0.3, 0.001, 1, false, "drafts are accepted FACTOR times as often" },
 	[FAULT_TRANSFER] = { "transfer-failure", "share", 0.2, 0.001, 1, false, "SHARE of the KV transfers fail" },
@@ -150,7 +150,7 @@ bool fault_parse(struct str text, double now, struct fault *f, struct error *e)
 	while (str_split(&arguments, ',', &argument)) {
 		if (!one_argument(f, str_trim(argument), e))
 			return false;
-		given |= !str_starts(argument, STR("replica="));
+		given |= !str_starts(str_trim(argument), STR("replica=")) && !str_starts(str_trim(argument), STR("down="));
 	}
 	return check_complete(f, given, e) && (!when.ptr || times(f, when, now, e));
 }
@@ -167,7 +167,7 @@ static void add_effect(const struct fault *f, struct fault_effect *x)
 	case FAULT_MEMORY_LEAK: x->memory_leak += f->value * 1024; break;
 	case FAULT_GC_PAUSES: x->gc_pause += f->value / 1e3; break;
 	case FAULT_HTTP_500: x->http_500 = f->value; break;
-	case FAULT_SLOW_STREAMS: x->hold = f->value / 1e3; break;
+	case FAULT_SLOW_STREAMS: x->pace = f->value / 1e3; break;
 	case FAULT_CUT_STREAMS: x->cut_streams = f->value; break;
 	case FAULT_ACCEPTANCE: x->acceptance = f->value; break;
 	case FAULT_TRANSFER: x->transfer_failure = f->value; break;

@@ -48,7 +48,7 @@ struct fault_effect {
 	double slow, stall_until, gc_pause, kv_leak, memory_leak, acceptance, transfer_failure;
 	double storm;                 /* preemptions per second and engine; the cache is cut to what runs */
 	double http_500, cut_streams; /* shares */
-	double hold;                  /* seconds between deliveries of a stream */
+	double pace;                  /* seconds between two tokens of a stream; 0 = as they come */
 	bool stale;
 	const char *missing; /* or NULL */
 };

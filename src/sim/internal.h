@@ -24,7 +24,7 @@ struct sim_engine {
 	struct meter meter;
 	struct engine_state frozen; /* what the page shows while its gauges are stale */
 	uint64_t frozen_steps;
-	double preempt_due;         /* next blow of a preemption storm */
+	double preempt_due; /* next blow of a preemption storm */
 };
 
 /* One completion of a request. */
@@ -35,14 +35,16 @@ struct choice {
 	uint32_t index;       /* of its prompt times n */
 	const struct prompt *prompt;
 	struct content content;
-	uint64_t seed;       /* of its words */
-	uint32_t output;     /* tokens until the end */
-	uint32_t words;      /* of those, with text (an end-of-sequence token has none) */
-	size_t bytes;        /* of text at most, when a stop string cuts it */
-	bool stopped;        /* by a stop string or its end */
-	uint32_t said, sent; /* tokens made, tokens whose text is out */
+	uint64_t seed;              /* of its words */
+	uint32_t output;            /* tokens until the end */
+	uint32_t words;             /* of those, with text (an end-of-sequence token has none) */
+	size_t bytes;               /* of text at most, when a stop string cuts it */
+	bool stopped;               /* by a stop string or its end */
+	uint32_t said, ready, sent; /* tokens made, those that the front end has got to, those whose text is out */
 	size_t sent_bytes;
-	double delivered;   /* when tokens were last handed out */
+	double delivered;                /* when tokens last became ready */
+	struct engine_timeline timeline; /* once the engine is done with it */
+	bool ended;
 	double due;         /* when the first token that is not sent yet was made */
 	bool opened;        /* its role event is out */
 	const char *finish; /* its reason, once it is over */
@@ -98,6 +100,7 @@ struct simulator {
 	int64_t origin_ns;
 	const struct setup *setup;
 	const volatile bool *stop;
+	double stop_at; /* when patience with what is in progress ends; 0: not stopping */
 	struct replica *replicas;
 	uint32_t replica_count;
 	struct fault_list faults;
@@ -130,22 +133,29 @@ bool replica_listen(struct replica *r, struct error *e);
 
 /* answer.c */
 struct answer *answer_new(struct replica *r);
-/* Hands the parsed request (in answer->arena) to the engines. */
+void answer_link(struct answer *a); /* into the living ones of its replica */
+/* submit.c. Hands the parsed request (in answer->arena) to the engines. */
 void answer_start(struct answer *a, struct exchange *x);
 /* A request of the server's own traffic. */
 void answer_self(struct replica *r, const struct traffic_request *t);
 /* The client is gone. */
 void answer_abandon(struct answer *a);
+/* A slow front end gets to what it has put off. */
+void answers_catch_up(struct replica *r);
 void answer_drop_all(struct replica *r); /* the engines are gone already */
 /* Engines only note what happened; afterwards this hands it out, all that a stream missed meanwhile as one event. So a program that is
  * late catches up, and nothing is sent from inside an engine. */
 void answer_changed(struct answer *a);
 void answers_hand_out(struct simulator *sim);
 void answers_free_over(struct replica *r);
-engine_observer answer_observe; /* context: struct sim_engine */
+/* events.c */
+engine_observer answer_observe;                /* context: struct sim_engine */
+void choice_end(struct choice *c, double now); /* its end has reached the front end */
 
 /* effects.c: works out what is active now. */
 void sim_apply_faults(struct simulator *sim);
+/* Times of the text count from `now`; `replica`: who is meant when the text does not say (-1: all). */
+bool sim_add_fault(struct simulator *sim, struct str text, double now, int replica, struct error *e);
 
 /* deliver.c: what the client gets */
 void deliver_choice(struct choice *c);

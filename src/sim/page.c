@@ -164,7 +164,21 @@ static void add_histogram(const struct page *p, const struct mimic_family *f, si
 
 /* ---- families ---- */
 
-/* Calls `add` for every series: engines, and within each the values of the family's own label. */
+/* From 0.9.2 to 0.11.0 multi-process mode told this gauge apart by the process that wrote it. */
+static bool has_pid(const struct page *p, const struct mimic_family *f)
+{
+	return f->source == SOURCE_KV_USAGE && f->type == MIMIC_GAUGE && !p->one_process &&
+	       (p->release == MIMIC_0_9 || p->release == MIMIC_0_10) && str_is(str_from(f->name), "vllm:kv_cache_usage_perc");
+}
+
+static struct label own_label(const struct page *p, const struct mimic_family *f, const char *value)
+{
+	if (has_pid(p, f))
+		return (struct label){ "pid", "7" };
+	return (struct label){ value ? label_name(f->labels) : NULL, value };
+}
+
+/* All series of a family: engines, and within each the values of the family's own label. */
 static void each_series(const struct page *p, const struct mimic_family *f, bool values, bool created, struct buf *out)
 {
 	const char *const *own = mimic_label_values(f->labels, p->release);
@@ -173,7 +187,7 @@ static void each_series(const struct page *p, const struct mimic_family *f, bool
 
 	for (size_t e = 0; e < engines; e++) {
 		for (size_t i = 0; own[0] ? own[i] != NULL && !(f->labels == LABELS_POSITION && i >= p->drafts) : i < 1; i++) {
-			struct label extra = { own[0] ? label_name(f->labels) : NULL, own[i] };
+			struct label extra = own_label(p, f, own[i]);
 
 			if (values && f->type == MIMIC_HISTOGRAM)
 				add_histogram(p, f, e, out);

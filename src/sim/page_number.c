@@ -4,24 +4,21 @@
 
 #include <math.h>
 
-/* repr() has an exponent below 1e-4 and from 1e16; number_format below 1e-6 and from 1e21. */
-static void small(double value, struct buf *out)
+/* repr() has an exponent below 1e-4: "0.00001234" becomes 1.234e-05. */
+static void small(struct str plain, struct buf *out)
 {
-	char text[32];
-	size_t len = number_format(value * 1e6, text), dot = 0;
-	int exponent = -6;
+	size_t at = str_find(plain, '.') + 1, zeros = 0;
 
-	/* between 1e-6 and 1e-4: the digits are those of value * 1e6, which has one or two before the point */
-	while (dot < len && text[dot] != '.')
-		dot++;
-	if (dot == 2) {
-		exponent = -5;
-		text[2] = text[1];
-		text[1] = '.';
-		len += dot == len;
+	if (plain.ptr[0] == '-')
+		buf_add_c(out, '-');
+	while (plain.ptr[at + zeros] == '0')
+		zeros++;
+	buf_add_c(out, plain.ptr[at + zeros]);
+	if (at + zeros + 1 < plain.len) {
+		buf_add_c(out, '.');
+		buf_add(out, str_skip(plain, at + zeros + 1));
 	}
-	buf_add(out, str_of(text, len));
-	buf_printf(out, "e-0%d", -exponent);
+	buf_printf(out, "e-%02zu", zeros + 1);
 }
 
 static void large(struct str digits, size_t dot, struct buf *out)
@@ -49,12 +46,12 @@ void page_number(double value, struct buf *out)
 		buf_add_cstr(out, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 		return;
 	}
-	if (value != 0 && fabs(value) < 1e-4 && fabs(value) >= 1e-6) {
-		small(value, out);
+	len = number_format_plain(value, text);
+	if (value != 0 && fabs(value) < 1e-4) {
+		small(str_of(text, len), out);
 		return;
 	}
-	len = fabs(value) < 1e-6 ? number_format(value, text) : number_format_plain(value, text);
-	while (dot < len && text[dot] != '.' && text[dot] != 'e')
+	while (dot < len && text[dot] != '.')
 		dot++;
 	if (value > 0 && dot > 6) {
 		large(str_of(text, len), dot, out);

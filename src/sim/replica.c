@@ -149,7 +149,7 @@ void replica_revive(struct replica *r)
 {
 	struct error e = { 0 };
 
-	if (r->server || sim_now(r->sim) < r->up_at)
+	if (r->server || r->sim->stop_at || sim_now(r->sim) < r->up_at)
 		return;
 	if (!replica_listen(r, &e)) {
 		log_warning("replica %u cannot listen again: %s", r->index, e.message);

@@ -15,6 +15,7 @@ static json_t *load(const char *flag, const char *text, const char *const *known
 		json_decref(root);
 		error_at(e, str_from(flag), str_from(text), root || at.position < 1 ? 0 : (size_t)at.position - 1, "%s",
 			root ? "not a JSON object" : at.text);
+		e->status = EXIT_USAGE;
 		error_hint(e, "quote it for the shell: %s '{\"key\": value}'", flag);
 		return NULL;
 	}

@@ -5,7 +5,7 @@
 
 #include <sys/resource.h>
 
-enum { HOUSEKEEPING_MS = 100 };
+enum { HOUSEKEEPING_MS = 100, GRACE_S = 3 };
 
 /* ---- housekeeping ---- */
 
@@ -18,11 +18,33 @@ static void close_all(struct simulator *sim)
 	sim_clock_close(sim);
 }
 
+static bool somebody_waits(const struct simulator *sim)
+{
+	for (uint32_t i = 0; i < sim->replica_count; i++)
+		for (const struct answer *a = sim->replicas[i].answers; a; a = a->next)
+			if (a->exchange)
+				return true;
+	return false;
+}
+
+/* No new requests; those in progress have a moment to end. */
+static void begin_stop(struct simulator *sim)
+{
+	sim->stop_at = sim_now(sim) + GRACE_S;
+	traffic_free(sim->traffic);
+	sim->traffic = NULL;
+	for (uint32_t i = 0; i < sim->replica_count; i++)
+		if (sim->replicas[i].server)
+			server_stop(sim->replicas[i].server);
+}
+
 static void on_housekeeping(uv_timer_t *timer)
 {
 	struct simulator *sim = timer->data;
 
-	if (*sim->stop) {
+	if (*sim->stop && !sim->stop_at)
+		begin_stop(sim);
+	if (sim->stop_at && (!somebody_waits(sim) || sim_now(sim) >= sim->stop_at)) {
 		close_all(sim);
 		return;
 	}
@@ -36,19 +58,9 @@ static void on_housekeeping(uv_timer_t *timer)
 
 static bool add_faults(struct simulator *sim, const struct sim_options *o, struct error *e)
 {
-	for (size_t i = 0; i < o->fault_count; i++) {
-		struct fault f;
-
-		if (!fault_parse(str_from(o->faults[i]), 0, &f, e))
+	for (size_t i = 0; i < o->fault_count; i++)
+		if (!sim_add_fault(sim, str_from(o->faults[i]), 0, -1, e))
 			return false;
-		if (f.replica >= (int)sim->replica_count)
-			return error_set(e, EXIT_USAGE, "--fault %s: replicas are numbered 0 to %u", o->faults[i], sim->replica_count - 1);
-		if (f.kind == FAULT_ACCEPTANCE && sim->setup->engine.spec.method == SPEC_NONE)
-			return error_set(e, EXIT_USAGE, "--fault %s: nothing is drafted without --speculative-config", o->faults[i]);
-		if (f.kind == FAULT_TRANSFER && !sim->setup->transfer.on)
-			return error_set(e, EXIT_USAGE, "--fault %s: nothing is transferred without --kv-transfer-config", o->faults[i]);
-		VEC_PUSH(&sim->faults.items, f);
-	}
 	return true;
 }
 
@@ -74,12 +86,17 @@ static void announce(const struct simulator *sim, const struct sim_options *o)
 		log_note("%s on %u x %s: weights %.1f GiB, KV %.1f GiB = %u blocks of %u tokens (each of %.1f GiB usable)", o->model,
 			s->deployment.tp, s->deployment.gpu->name.ptr ? s->deployment.gpu->name.ptr : "", s->ledger.weights / 1073741824,
 			s->ledger.kv / 1073741824, s->ledger.blocks, s->engine.block_size, s->ledger.usable / 1073741824);
-	if (sim->replica_count > 1)
-		log_note("%u simulated servers (vLLM %s) on http://%s:%d to :%d", sim->replica_count, mimic_version(s->release),
-			server_host(first->server), first->port, last->port);
-	else
+	if (sim->replica_count == 1) {
 		log_note(
 			"a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release), server_host(first->server), first->port);
+	} else if (last->port - first->port == (int)sim->replica_count - 1) {
+		log_note("%u simulated servers (vLLM %s) on http://%s:%d to :%d", sim->replica_count, mimic_version(s->release),
+			server_host(first->server), first->port, last->port);
+	} else { /* --port 0: wherever there was room */
+		for (uint32_t i = 0; i < sim->replica_count; i++)
+			log_note("a simulated server (vLLM %s) on http://%s:%d", mimic_version(s->release),
+				server_host(sim->replicas[i].server), sim->replicas[i].port);
+	}
 }
 
 /* A stream takes a descriptor. */

@@ -29,7 +29,6 @@ struct sim_options {
 	const char *self_traffic;
 	const char *const *faults;
 	size_t fault_count;
-	bool print_ledger;
 };
 
 /* Listens and serves until *stop becomes true (looked at several times a second). False with an error when it could not start. */

@@ -14,7 +14,7 @@ static bool counts_from_start(const struct expo_series *s)
 	struct str name = labels_name(s->labels);
 
 	switch (s->type) {
-	case METRIC_COUNTER: return !str_ends(name, STR("_created"));
+	case METRIC_COUNTER:
 	case METRIC_HISTOGRAM: return !str_ends(name, STR("_created"));
 	case METRIC_SUMMARY: return str_ends(name, STR("_sum")) || str_ends(name, STR("_count"));
 	case METRIC_UNKNOWN: return str_ends(name, STR("_total")) || str_ends(name, STR("_bucket"));

@@ -34,7 +34,7 @@ struct turns;
 struct turns *turns_new(size_t targets);
 void turns_free(struct turns *t);
 /* One more page of a target. Nothing is kept but what tells processes apart. */
-void turns_add(struct turns *t, size_t target, const struct http_answer *answer);
+void turns_add(struct turns *turns, size_t target, const struct http_answer *answer);
 /* How many processes were told apart; 1 while there is no sign of a second. */
 uint32_t turns_count(const struct turns *t, size_t target);
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-enum { PAGE_MAX = 256 << 20 };
+enum { PAGE_MAX = 64 << 20 }; /* as of a scraped one */
 
 bool recording_gather(struct watch *w, struct error *e)
 {
@@ -35,6 +35,17 @@ static bool pages_time(const struct watch *w, int64_t *t_ms, struct error *e)
 	return true;
 }
 
+static bool page_fits(const char *path, size_t most, struct error *e)
+{
+	struct stat s;
+
+	if (stat(path, &s) != 0 || s.st_size <= 0 || (size_t)s.st_size <= most)
+		return true;
+	error_set(e, EXIT_BAD_INPUT, "%s: a page of %lld bytes is above the limit of %zu", path, (long long)s.st_size, most);
+	error_hint(e, "--max-body SIZE allows more, at about 25 bytes of memory for each");
+	return false;
+}
+
 /* The page goes into the fleet; `body` is it. Standard input can be read only once. */
 static bool page_read(struct watch *w, const char *path, int64_t t_ms, struct str *body, struct error *e)
 {
@@ -42,7 +53,9 @@ static bool page_read(struct watch *w, const char *path, int64_t t_ms, struct st
 	struct fleet *f = &w->data.fleet;
 	struct recording one;
 
-	if (!file_read(&w->arena, path, PAGE_MAX, body, e))
+	size_t most = w->options.scrape.max_bytes ? w->options.scrape.max_bytes : PAGE_MAX;
+
+	if (!page_fits(path, most, e) || !file_read(&w->arena, path, most, body, e))
 		return false;
 	if (strcmp(path, "-") != 0)
 		return recording_read_page(f, &w->arena, path, t_ms, &one, e);

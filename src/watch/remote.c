@@ -242,9 +242,7 @@ static struct scrape_record *record_at(struct target *t, int64_t t_ms)
 
 static void record_add(struct target *t, int64_t t_ms, bool up)
 {
-	struct scrape_record record = {
-		.t_ms = t_ms, .outcome = up ? SCRAPE_OK : SCRAPE_FAILED, .duration_s = NAN, .engine_families = true
-	};
+	struct scrape_record record = { .t_ms = t_ms, .outcome = up ? SCRAPE_OK : SCRAPE_FAILED, .duration_s = NAN };
 
 	if (!up)
 		record.detail = STR("its Prometheus says up = 0");

@@ -77,6 +77,12 @@ bool targets_kind(const struct watch_options *o, enum watch_kind *kind, struct e
 		error_hint(e, "look at one at a time");
 		return false;
 	}
+	if (o->targets_file && *kind != WATCH_LIVE) {
+		error_set(e, EXIT_USAGE, "%s lists live targets, but %s is %s", o->targets_file,
+			o->target_count ? o->targets[0] : o->remote.url, kind_words(*kind));
+		error_hint(e, "look at one kind at a time");
+		return false;
+	}
 	if (o->only_live && *kind != WATCH_LIVE)
 		return error_set(e, EXIT_USAGE, "%s is %s: only live targets can be recorded", o->targets[0], kind_words(*kind));
 	return true;

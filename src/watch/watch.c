@@ -149,8 +149,7 @@ static struct report *report_of(
 		.max_moments = MOMENTS_JUDGED,
 		.shown = span->window,
 		.only_shown = span->asked,
-		.reference = reference,
-		.now_ms = w->options.now_ms };
+		.reference = reference };
 
 	if (span->kind == SPAN_SINCE_START) {
 		request.moments = ends;

@@ -90,7 +90,7 @@ struct watch {
 /* Is there a file or folder of this name, or is it "-"? */
 bool watch_is_file(const char *target);
 /* The catalogue with the files of the options: configuration, pools, catalogue files. Texts live in the arena. */
-bool watch_catalog(struct catalog *c, struct arena *arena, const struct watch_options *options, struct error *e);
+bool watch_catalog(struct catalog *c, struct arena *arena, const struct watch_options *o, struct error *e);
 /* Nothing needs to be closed after a false return. */
 bool watch_open(struct watch *w, const struct watch_options *options, struct error *e);
 void watch_close(struct watch *w);

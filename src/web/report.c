@@ -168,12 +168,10 @@ static void print_texts(struct json *j, const char *key, const struct str *texts
 
 static void print_actions(struct json *j, const struct finding *f)
 {
-	static const char *const grades[] = { [ACTION_NOW] = "now", [ACTION_SHIFT] = "shift", [ACTION_LATER] = "later" };
-
 	json_open(j, "actions", '[');
 	for (size_t i = 0; i < f->action_count; i++) {
 		json_open(j, NULL, '{');
-		json_text(j, "grade", str_from(grades[f->actions[i].grade]));
+		json_text(j, "grade", str_from(action_grade_name(f->actions[i].grade)));
 		json_text(j, "text", f->actions[i].text);
 		json_text_if(j, "risk", f->actions[i].risk);
 		json_text_if(j, "command", f->actions[i].command);

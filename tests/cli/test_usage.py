@@ -61,6 +61,17 @@ class Usage(CliTest):
         self.failed(goodput("help", "nosuch"), 64, "nosuch")
         self.failed(goodput("completion", "tcsh"), 64, "bash, zsh and fish")
 
+    def test_what_would_be_ignored_is_refused(self):
+        for args, word in ((("check", "x:1", "--json", "--markdown"), "not both"), (("check", "x:1", "--window", "5m", "--since", "1h"), "not both"),
+                           (("check", "x:1", "--window", "a..b", "--at", "now"), "--at"), (("query", "up", "x:1", "--step", "5s"), "--since"),
+                           (("query", "up", "x:1", "--since", "1h", "--window", "5s"), "not both"),
+                           (("check", "--prometheus", "http://127.0.0.1:1", "--targets", "fleet.txt"), "live targets"),
+                           (("signals", "--promql", "--coverage", "x:1"), "not both"), (("signals", "--coverage", "--group", "latency", "x:1"), "--group"),
+                           (("signals", "--coverage", "ttft_p99", "x:1"), "ids"), (("signals", "--group", "latency", "ttft_p99"), "not both"),
+                           (("signals", "--promql", "kv-thrash", "x:1"), "is a finding"), (("man", "--json"), "--json"), (("--json", "man"), "no JSON"),
+                           (("record", "x", "y:1", "--json"), "--json"), (("check", "x:1", "--timeout", "101y"), "100 years")):
+            self.failed(goodput(*args), 64, word)
+
 
 class Help(CliTest):
     def test_help_of_each_command(self):

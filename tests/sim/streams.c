@@ -30,7 +30,9 @@ static double now(void)
 
 static int open_stream(struct stream *s, int port, int tokens, int epoll)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = s };
 	char body[256], request[512];
 	int one = 1, len;
@@ -39,9 +41,11 @@ static int open_stream(struct stream *s, int port, int tokens, int epoll)
 	if (s->fd < 0 || connect(s->fd, (struct sockaddr *)&to, sizeof to) < 0)
 		return -1;
 	setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	len = snprintf(body, sizeof body, "{\"prompt\":\"a load of streams\",\"max_tokens\":%d,\"ignore_eos\":true,\"stream\":true}", tokens);
+	len = snprintf(
+		body, sizeof body, "{\"prompt\":\"a load of streams\",\"max_tokens\":%d,\"ignore_eos\":true,\"stream\":true}", tokens);
 	len = snprintf(request, sizeof request,
-		"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len, body);
+		"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len,
+		body);
 	if (write(s->fd, request, (size_t)len) != len)
 		return -1;
 	fcntl(s->fd, F_SETFL, O_NONBLOCK);
@@ -80,8 +84,8 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 64;
 	int first = (int)strtol(argv[1], &dash, 10), last = *dash == '-' ? (int)strtol(dash + 1, NULL, 10) : first;
-	int count = (int)strtol(argv[2], NULL, 10), tokens = (int)strtol(argv[3], NULL, 10), epoll = epoll_create1(EPOLL_CLOEXEC), opened = 0,
-	    over = 0, whole = 0;
+	int count = (int)strtol(argv[2], NULL, 10), tokens = (int)strtol(argv[3], NULL, 10), epoll = epoll_create1(EPOLL_CLOEXEC),
+	    opened = 0, over = 0, whole = 0;
 	double spread = strtod(argv[4], NULL) / 1e3, start = now();
 	struct stream *streams = calloc((size_t)count, sizeof *streams);
 	size_t events = 0;

@@ -148,8 +148,8 @@ static bool has_word(struct str text, const char *word)
 {
 	size_t len = strlen(word);
 	for (size_t i = 0; i + len <= text.len; i++) {
-		bool starts = i == 0 || !syntax_is_name(str_of(text.ptr + i - 1, 1), true);
-		bool ends = i + len == text.len || !syntax_is_name(str_of(text.ptr + i + len, 1), true);
+		bool starts = i == 0 || !label_name_is_classic(str_of(text.ptr + i - 1, 1), true);
+		bool ends = i + len == text.len || !label_name_is_classic(str_of(text.ptr + i + len, 1), true);
 		if (starts && ends && memcmp(text.ptr + i, word, len) == 0)
 			return true;
 	}

@@ -8,9 +8,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <math.h>
+
 void score_add(struct runner *run, struct score score)
 {
-	VEC_PUSH(&run->scores, score);
+	if (score.measured > 0 && score.predicted > 0 && isfinite(score.predicted))
+		VEC_PUSH(&run->scores, score);
+	else
+		run->skipped++;
 }
 
 bool row_is_calibration(struct str key)
@@ -40,6 +45,8 @@ static bool validate_file(struct runner *run, const char *path, struct error *e)
 		fprintf(stderr, "validate: %s: no table that can be predicted (%zu columns)\n", path, tsv.name_count);
 		run->skipped++;
 	}
+	if (tsv.rows.items != run->serving.rows.items)
+		VEC_FREE(&tsv.rows);
 	return true;
 }
 
@@ -104,5 +111,9 @@ int main(int argc, char **argv)
 	if (rows)
 		print_rows(&run);
 	failed = validate_report(&run);
+	VEC_FREE(&run.scores);
+	VEC_FREE(&run.serving.rows);
+	tables_fini(&run.tables);
+	arena_fini(&run.arena);
 	return failed ? EXIT_WARNING : EXIT_FINE;
 }

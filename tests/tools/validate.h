@@ -22,6 +22,8 @@ double tsv_number(const struct tsv *tsv, size_t row, const char *name);   /* NaN
 
 /* The number behind `key` in a free text ("max_num_seqs 128"), or NaN. */
 double note_number(struct str notes, const char *key);
+/* The whole number that stands right before `word` ("160 prompts"), or NaN. */
+double note_before(struct str notes, const char *word);
 
 /* One comparison: a predicted figure, its stated range, and the measured one. */
 enum figure {

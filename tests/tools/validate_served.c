@@ -12,18 +12,6 @@ static bool mentions(struct str text, const char *word)
 	return str_search(text, str_from(word)) >= 0;
 }
 
-static double number_before(struct str notes, const char *word)
-{
-	ptrdiff_t end = str_search(notes, str_from(word)), start;
-	double value;
-
-	if (end <= 0)
-		return NAN;
-	for (start = end; start > 0 && notes.ptr[start - 1] >= '0' && notes.ptr[start - 1] <= '9'; start--)
-		;
-	return number_parse(str_of(notes.ptr + start, (size_t)(end - start)), &value) ? value : NAN;
-}
-
 /* "1024", "547*", "~215", "sharegpt~857" */
 static double length_of(struct str text)
 {
@@ -78,15 +66,15 @@ static void read_limits(struct served *s, struct str notes, bool inferencex)
 	if (d->max_num_batched_tokens < d->max_num_seqs)
 		d->max_num_seqs = d->max_num_batched_tokens;
 	d->kv_8bit = mentions(notes, "KV cache dtype fp8");
-	s->blocks = mentions(notes, "kv blocks") ? note_number(notes, "kv blocks") : number_before(notes, " blocks of 16");
+	s->blocks = mentions(notes, "kv blocks") ? note_number(notes, "kv blocks") : note_before(notes, " blocks of 16");
 	if (mentions(notes, "MTP"))
 		d->spec = (struct spec_config){ .method = SPEC_MTP, .drafts = (uint32_t)note_number(notes, "MTP"), .alpha = 0.3 };
 }
 
 static bool read_load(struct served *s, struct str load, struct str notes, bool inferencex)
 {
-	double c = note_number(load, "c="), rate = note_number(load, "rate="), prompts = number_before(notes, " prompts");
-	double requests = number_before(load, " requests");
+	double c = note_number(load, "c="), rate = note_number(load, "rate="), prompts = note_before(notes, " prompts");
+	double requests = note_before(load, " requests");
 
 	s->concurrency = c;
 	s->rate = rate;
@@ -94,7 +82,7 @@ static bool read_load(struct served *s, struct str load, struct str notes, bool 
 	s->prompts = prompts > 0 ? (uint32_t)prompts : requests > 0 ? (uint32_t)requests : c > 0 ? (uint32_t)(10 * c) : 1000;
 	s->shortest = inferencex ? 0.8 : mentions(notes, "+-15%") ? 0.85 : 1;
 	if (mentions(notes, "system prompts of")) {
-		s->groups = (uint32_t)number_before(notes, " system prompts of");
+		s->groups = (uint32_t)note_before(notes, " system prompts of");
 		s->users = (uint32_t)note_number(notes, " x"); /* each asks the same question again and again */
 		s->shared = (uint32_t)note_number(notes, "system prompts of");
 	}
@@ -156,6 +144,10 @@ bool served_read(struct runner *run, const struct tsv *tsv, size_t row, struct s
 		*why = "V0 engine";
 	else if (mentions(mode, "2xTP4"))
 		*why = "two instances behind a router";
+	if (!*why && !(tsv_number(tsv, row, "tp") >= 1))
+		*why = "number of GPUs not stated";
+	if (*why)
+		return false;
 	read_parallel(&s->deployment, notes, tsv_number(tsv, row, "tp"));
 	read_limits(s, notes, inferencex);
 	s->deployment.async_scheduling = plans_ahead(engine, notes);
@@ -163,6 +155,8 @@ bool served_read(struct runner *run, const struct tsv *tsv, size_t row, struct s
 		*why = "load not stated";
 	s->isl = length_of(tsv_text(tsv, row, "isl"));
 	s->osl = length_of(tsv_text(tsv, row, "osl"));
+	if (!*why && !(s->isl >= 1 && s->isl < 131072 && s->osl >= 1 && s->osl < 131072))
+		*why = "lengths not stated";
 	s->foreign = str_is(tsv_text(tsv, row, "stat"), "central-unspecified");
 	make_config(run, s, hash_bytes(tsv_text(tsv, row, "id").ptr, tsv_text(tsv, row, "id").len));
 	if (!*why && s->config.num_gpu_blocks < s->isl / 16)

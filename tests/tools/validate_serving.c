@@ -100,6 +100,7 @@ static void score_loop(struct runner *run, const struct tsv *tsv, size_t row, co
 
 void validate_serving(struct runner *run, const struct tsv *tsv)
 {
+	VEC_FREE(&run->serving.rows);
 	run->serving = *tsv;
 	for (size_t row = 0; row < tsv->rows.count; row++) {
 		struct served s;
@@ -116,8 +117,8 @@ void validate_serving(struct runner *run, const struct tsv *tsv)
 		band = cost_band(&s.deployment);
 		served_run(&s, 1, 1, &o[0]);
 		if (!run->quick) {
-			served_run(&s, band.fast, 0.5, &o[1]);
-			served_run(&s, band.slow, 1.5, &o[2]);
+			served_run(&s, band.fast, 0.4, &o[1]);
+			served_run(&s, band.slow, 1.8, &o[2]);
 		}
 		{
 			const struct outcome *at[3] = { &o[0], &o[run->quick ? 0 : 1], &o[run->quick ? 0 : 2] };

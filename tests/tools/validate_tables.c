@@ -1,6 +1,8 @@
 /* The tables that need no load: KV blocks, single steps, kernels, transfers. */
 #include "validate.h"
 
+#include "engine/transfer.h"
+
 #include <math.h>
 
 static const char *label_of(struct runner *run, struct str a, struct str b)
@@ -17,7 +19,7 @@ void validate_blocks(struct runner *run, const struct tsv *tsv)
 		struct deployment d;
 		struct memory_ledger ledger;
 
-		if (!model || !gpu) {
+		if (!model || !gpu || !(tsv_number(tsv, row, "tp") >= 1)) {
 			run->skipped++;
 			continue;
 		}
@@ -59,7 +61,7 @@ void validate_steps(struct runner *run, const struct tsv *tsv)
 		struct cost *cost;
 		double seconds;
 
-		if (!model || !gpu) {
+		if (!model || !gpu || !(tsv_number(tsv, row, "tp") >= 1)) {
 			run->skipped++;
 			continue;
 		}
@@ -149,7 +151,29 @@ void validate_kernels(struct runner *run, const struct tsv *tsv)
 	}
 }
 
+/* The bytes come from the model's shape, the time from the line rate: 0.78 of it, and 1 ms to begin. */
 void validate_transfer(struct runner *run, const struct tsv *tsv)
 {
-	run->skipped += (uint32_t)tsv->rows.count;
+	for (size_t row = 0; row < tsv->rows.count; row++) {
+		const struct model_shape *model = tables_model(&run->tables, tsv_text(tsv, row, "model"), NULL);
+		double line = note_before(tsv_text(tsv, row, "link"), " GB/s"), tokens = tsv_number(tsv, row, "prompt_tokens"), ms;
+		struct deployment d;
+		struct transfer_link link = { .bandwidth = 0.78e9 * line, .latency = 0.001 };
+
+		if (!model || !(line > 0) || !(tsv_number(tsv, row, "tp") >= 1)) {
+			run->skipped++;
+			continue;
+		}
+		deployment_default(&d, model, &run->tables.gpus[0]);
+		d.tp = (uint32_t)tsv_number(tsv, row, "tp");
+		ms = transfer_seconds(&link, tokens, kv_transfer_bytes_per_token(&d)) * 1e3;
+		score_add(run, (struct score){ .figure = FIGURE_TRANSFER,
+				       .family = label_of(run, model->name, tsv_text(tsv, row, "gpu")),
+				       .predicted = ms,
+				       .low = ms / 1.3,
+				       .high = ms * 1.3,
+				       .measured = tsv_number(tsv, row, "transfer_ms"),
+				       .id = model->name,
+				       .name = "transfer" });
+	}
 }

@@ -32,6 +32,14 @@ static void on_event(void *context, const struct engine_event *event)
 	VEC_PUSH(&o->tpot, t->output_tokens > 1 ? (t->last_token - t->first_token) / (t->output_tokens - 1) : 0);
 }
 
+/* 0 when it is missing or no sensible number of tokens. */
+static uint32_t count_of(const struct tsv *tsv, size_t row, const char *name)
+{
+	double value = tsv_number(tsv, row, name);
+
+	return value >= 1 && value < 131072 ? (uint32_t)value : 0;
+}
+
 /* Each prompt shares its first tokens with what some earlier prompt had in common with others: one shared text for all is the
  * upper bound that the column gives. */
 static void replay_all(const struct tsv *tsv, const struct served *s, double factor, double front_end, struct outcome *o)
@@ -52,15 +60,15 @@ static void replay_all(const struct tsv *tsv, const struct served *s, double fac
 		ids[i] = i;
 	engine = engine_new(&config, on_event, o);
 	for (size_t row = 0; row < tsv->rows.count; row++) {
-		uint32_t output = (uint32_t)tsv_number(tsv, row, "output_tokens"),
-			 shared = (uint32_t)tsv_number(tsv, row, "shared_prefix_tokens");
+		uint32_t output = count_of(tsv, row, "output_tokens"), shared = count_of(tsv, row, "shared_prefix_tokens");
 		struct engine_request ask = { .id = row,
 			.arrival = tsv_number(tsv, row, "arrival_s"),
 			.output_tokens = output,
 			.max_tokens = output,
-			.prompt_tokens = (uint32_t)tsv_number(tsv, row, "input_tokens"),
+			.prompt_tokens = count_of(tsv, row, "input_tokens"),
 			.content = { .ids = ids, .id_count = SHARED_IDS, .id_tokens = 16, .tokens = shared } };
-		engine_submit(engine, &ask);
+		if (ask.arrival >= 0 && ask.prompt_tokens && output)
+			engine_submit(engine, &ask);
 	}
 	engine_drain(engine);
 	engine_state(engine, &state);
@@ -146,8 +154,8 @@ void validate_trace(struct runner *run, const struct tsv *tsv)
 	label = arena_cstr(&run->arena, str_head(name, name.len - 4));
 	band = cost_band(&s.deployment);
 	replay_all(tsv, &s, 1, 1, &o[0]);
-	replay_all(tsv, &s, run->quick ? 1 : band.fast, 0.5, &o[1]);
-	replay_all(tsv, &s, run->quick ? 1 : band.slow, 1.5, &o[2]);
+	replay_all(tsv, &s, run->quick ? 1 : band.fast, 0.4, &o[1]);
+	replay_all(tsv, &s, run->quick ? 1 : band.slow, 1.8, &o[2]);
 	for (size_t i = 0; i < 3; i++)
 		sort_all(&o[i]);
 	measured_all(tsv, &measured);

@@ -76,3 +76,15 @@ double note_number(struct str notes, const char *key)
 		length++;
 	return number_parse(str_head(rest, length), &value) ? value : NAN;
 }
+
+double note_before(struct str notes, const char *word)
+{
+	ptrdiff_t end = str_search(notes, str_from(word)), start;
+	double value;
+
+	if (end <= 0)
+		return NAN;
+	for (start = end; start > 0 && notes.ptr[start - 1] >= '0' && notes.ptr[start - 1] <= '9'; start--)
+		;
+	return number_parse(str_of(notes.ptr + start, (size_t)(end - start)), &value) ? value : NAN;
+}

@@ -55,7 +55,7 @@ static inline struct engine_config probe_config(uint32_t budget, uint32_t seqs, 
 	config.block_size = block;
 	config.num_gpu_blocks = blocks + 1; /* and the null block */
 	config.max_model_len = 1000;
-	config.front_end_fixed = config.front_end_per_token = 0;
+	config.front_end_fixed = config.front_end_per_token = config.front_end_busy = config.front_end_busy_per_token = 0;
 	config.async_scheduling = false;
 	config.cost = (struct step_cost){ probe_second, NULL, 0 };
 	return config;

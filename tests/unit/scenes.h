@@ -164,9 +164,7 @@ static inline struct report *stage_report(struct stage *s, const struct window *
 	if (!evidence_build(&s->evidence, &s->arena, &s->catalog, &s->fleet, s->backend, first, last, &e))
 		fail_msg("evidence: %s", e.message);
 	s->has_evidence = true;
-	struct report_request rq = {
-		.moments = s->moments, .moment_count = s->moment_count, .max_moments = 64, .now_ms = last, .reference = reference
-	};
+	struct report_request rq = { .moments = s->moments, .moment_count = s->moment_count, .max_moments = 64, .reference = reference };
 	rq.shown = (struct window){ .from_ms = first, .to_ms = last, .history_ms = first };
 	return report_new(&s->arena, &s->evidence, &rq);
 }

@@ -402,10 +402,7 @@ static void pools(void **state)
 				"  role: decode\n"
 				"  class: batch\n"
 				"  slo: {ttft: 500ms, tpot: 0.05, e2e: 10s}\n"
-				"  gpu: H100\n"
-				"  price_per_hour: 2.5\n"
 				"  memory_limit: 64GiB\n"
-				"  success: stop\n"
 				"- name: rest\n");
 	const struct pool_spec *chat = c.pools.items[0], *rest = c.pools.items[1];
 
@@ -413,21 +410,20 @@ static void pools(void **state)
 	assert_true(regex_match(chat->match[0].re, STR("chat-7")));
 	assert_false(regex_match(chat->match[0].re, STR("a-chat-7")));
 	assert_int_equal(chat->role, ROLE_DECODE);
-	assert_true(chat->role_given);
 	assert_true(chat->slo_ttft_s == 0.5 && chat->slo_tpot_s == 0.05 && chat->slo_e2e_s == 10);
-	assert_true(chat->memory_limit_bytes == 64 * 0x1p30 && chat->price_per_hour == 2.5);
+	assert_true(chat->memory_limit_bytes == 64 * 0x1p30);
 	assert_str(chat->class_name, "batch");
 	assert_str(rest->class_name, "interactive");
-	assert_str(rest->success_reasons, "stop|length");
-	assert_false(rest->role_given);
+	assert_int_equal(rest->role, ROLE_MIXED);
 	assert_true(isnan(rest->slo_ttft_s) && isnan(rest->memory_limit_bytes));
 	catalog_fini(&c);
 	assert_refused("pools:\n- {name: a, match: {pod: \"(\"}}\n", 2, 26, "is no regular expression", NULL);
 	assert_refused("pools:\n- {name: a, slo: {ttft: fast}}\n", 2, 25, "expected a duration", NULL);
 	assert_refused("pools:\n- {name: a, slo: {ttfd: 1s}}\n", 2, 19, "unknown key", "did you mean \"ttft\"?");
 	assert_refused("pools:\n- {name: a, memory_limit: 64Gip}\n", 2, 27, "expected bytes", NULL);
-	assert_refused("pools:\n- {name: a, price_per_hour: -1}\n", 2, 29, "at least 0", NULL);
-	assert_refused("pools:\n- {name: a, success: \"(\"}\n", 2, 22, "expected finish reasons", NULL);
+	assert_refused("pools:\n- {name: a, class: interactiv}\n", 2, 20, "not known here", "did you mean \"interactive\"?");
+	assert_refused("pools:\n- {name: a, gpu: H100}\n", 2, 13, "unknown key", NULL);
+	assert_refused("pools:\n- {name: a, success: \"(\"}\n", 2, 22, "expected finish reasons", "for example success: stop|length");
 	assert_refused("pools:\n- {name: a, role: decoder}\n", 2, 19, "not known here", "did you mean \"decode\"?");
 }
 

@@ -1,6 +1,5 @@
 /* Tables, memory and step time: what must hold for any model and card. */
-#include "engine/cost.h"
-#include "engine/engine.h"
+#include "engine/predict.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -292,12 +291,53 @@ static void bands(void **state)
 	assert_true(unsure.fast < sure.fast && sure.fast < 1 && 1 < sure.slow && sure.slow < unsure.slow);
 }
 
+static void send_fifty(void *context, struct engine *engine)
+{
+	int *calls = context;
+
+	++*calls;
+	for (uint32_t i = 0; i < 50; i++)
+		engine_submit(
+			engine, &(struct engine_request){ .id = i, .arrival = i * 0.05, .prompt_tokens = 500 + i, .output_tokens = 100 });
+	assert_true(engine_drain(engine));
+}
+
+static bool ordered(const struct figure_range *range)
+{
+	return range->low <= range->point && range->point <= range->high;
+}
+
+/* Every figure has a range around it, wider where the card is not calibrated, and the run is the same each time. */
+static void predictions_state_ranges(void **state)
+{
+	struct deployment d = deploy("Llama-3.1-8B", "h100");
+	struct engine_config config;
+	struct prediction sure, again, unsure;
+	int calls = 0;
+
+	engine_config_default(&config);
+	config.num_gpu_blocks = 20000;
+	predict(&d, &config, send_fifty, NULL, &calls, &sure);
+	predict(&d, &config, send_fifty, NULL, &calls, &again);
+	assert_int_equal(calls, 6);
+	assert_memory_equal(&sure, &again, sizeof sure);
+	assert_true(ordered(&sure.first_token.mean) && ordered(&sure.first_token.p99) && ordered(&sure.per_token.p50) &&
+		    ordered(&sure.e2e.p90) && ordered(&sure.throughput) && ordered(&sure.kv_blocks) && ordered(&sure.preemptions));
+	assert_true(sure.per_token.mean.low < sure.per_token.mean.point && sure.per_token.mean.point < sure.per_token.mean.high);
+	assert_float_equal(sure.per_token.mean.high / sure.per_token.mean.point, 1.15, 0.08);
+	assert_true(sure.first_token.mean.point > 0.01 && sure.first_token.mean.point < 0.5);
+	d = deploy("Llama-3.1-8B", "mi300x");
+	predict(&d, &config, send_fifty, NULL, &calls, &unsure);
+	assert_true(unsure.per_token.mean.high / unsure.per_token.mean.point > sure.per_token.mean.high / sure.per_token.mean.point);
+	assert_string_equal(confidence_name(unsure.confidence), "uncalibrated");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(shapes_give_published_totals), cmocka_unit_test(names_are_found),
 		cmocka_unit_test(tables_refuse), cmocka_unit_test(memory_adds_up), cmocka_unit_test(what_does_not_fit),
 		cmocka_unit_test(time_grows), cmocka_unit_test(what_ifs), cmocka_unit_test(mixed_batches), cmocka_unit_test(parts_add_up),
-		cmocka_unit_test(kernels), cmocka_unit_test(bands) };
+		cmocka_unit_test(kernels), cmocka_unit_test(bands), cmocka_unit_test(predictions_state_ranges) };
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

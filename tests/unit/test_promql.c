@@ -189,6 +189,15 @@ static void test_nesting_is_limited(void **state)
 		assert_null(promql_parse(&f->arena, buf_str(&text), &f->options, &f->error));
 		buf_fini(&text);
 	}
+	struct buf text;
+	buf_init(&text, 1 << 22);
+	buf_add_cstr(&text, "x[");
+	for (int i = 0; i < 300000; i++)
+		buf_add_cstr(&text, "1^");
+	buf_add_cstr(&text, "1]");
+	assert_null(promql_parse(&f->arena, buf_str(&text), &f->options, &f->error));
+	assert_non_null(strstr(f->error.message, "nested too deeply"));
+	buf_fini(&text);
 }
 
 static void test_print(void **state)
@@ -408,6 +417,8 @@ static void test_range_arguments(void **state)
 	assert_false(range(f, "x", 0, 1, 0));
 	assert_false(range(f, "x", 1, 0, 1));
 	assert_false(range(f, "x", 0, INT64_MAX, 1));
+	assert_false(range(f, "sum(nothing)", 0, INT64_C(4000000000000000000), 1));
+	assert_string_equal(f->error.message, "the query has more than 50000000 steps: ask for a longer step or a shorter time");
 }
 
 static void test_backend(void **state)

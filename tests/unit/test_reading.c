@@ -1,13 +1,14 @@
 /* Readings: interval arithmetic, three-valued comparison, and how they are printed. Unknown is never zero. */
 #include "signals/reading.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "unit.h"
 
-static struct reading op(char o, struct reading a, struct reading b) { return reading_combine(o, &a, &b); }
+#include <math.h>
+
+static struct reading op(char o, struct reading a, struct reading b)
+{
+	return reading_combine(o, &a, &b);
+}
 
 static void assert_reading(struct reading r, enum reading_kind kind, double low, double high)
 {
@@ -131,7 +132,8 @@ static void test_print(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_values), cmocka_unit_test(test_bounds), cmocka_unit_test(test_unknown_spreads),
-		cmocka_unit_test(test_ratio_over_reset), cmocka_unit_test(test_compare), cmocka_unit_test(test_print) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_values), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_unknown_spreads), cmocka_unit_test(test_ratio_over_reset), cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_print) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -309,9 +309,11 @@ static struct recorder *record(struct world *w, const char *folder, bool redact)
 	struct recorder_options options = { .redact = redact };
 	struct recorder *r = recorder_new(folder, &options, &w->error);
 	assert_non_null(r);
-	struct http_answer answer = {
-		.status = 200, .start_ms = 1790000000123, .duration_s = 0.012, .content_type = STR("text/plain"), .body = str_from(secret_page)
-	};
+	struct http_answer answer = { .status = 200,
+		.start_ms = 1790000000123,
+		.duration_s = 0.012,
+		.content_type = STR("text/plain"),
+		.body = str_from(secret_page) };
 	struct http_answer refused = { .failure = HTTP_REFUSED, .start_ms = 1790000000124, .duration_s = NAN };
 	struct http_answer html = { .status = 200, .start_ms = 1790000000125, .body = STR("<html>secret</html>") };
 	struct http_answer denied = { .status = 401, .start_ms = 1790000000126, .body = STR("secret") };

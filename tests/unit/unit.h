@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
-#define assert_str(actual, expected)                                                   \
-	do {                                                                           \
-		struct str actual_ = (actual);                                         \
-		assert_int_equal(actual_.len, strlen(expected));                       \
-		if (actual_.len)                                                       \
-			assert_memory_equal(actual_.ptr, (expected), actual_.len);     \
+#define assert_str(actual, expected)                                                                                                       \
+	do {                                                                                                                               \
+		struct str actual_ = (actual);                                                                                             \
+		assert_int_equal(actual_.len, strlen(expected));                                                                           \
+		if (actual_.len)                                                                                                           \
+			assert_memory_equal(actual_.ptr, (expected), actual_.len);                                                         \
 	} while (0)
 
 #endif

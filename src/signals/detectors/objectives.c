@@ -40,6 +40,30 @@ static void publish_memory_limit(struct evaluation *ev, const struct scope *s)
 			reading_unknown(UNKNOWN_ABSENT, STR("no memory_limit of the pool and no container metrics")));
 }
 
+/* Finishes whose reason the pool calls success, over all; the policy is told with the figure. */
+static void publish_success(struct evaluation *ev, const struct scope *s)
+{
+	const struct metric_spec *finished = catalog_metric(ev->catalog, "finished");
+	if (!s->pool || !s->pool->success_re || !finished || !is_exported(ev, s, "finished"))
+		return;
+	struct label_condition condition = { .label = STR("finished_reason"), .values = s->pool->success, .re = s->pool->success_re };
+	struct expression good = { .kind = EXPRESSION_PRIMITIVE,
+		.primitive = PRIMITIVE_COUNT,
+		.metric = finished,
+		.conditions = &condition,
+		.condition_count = 1 };
+	struct expression all = { .kind = EXPRESSION_PRIMITIVE, .primitive = PRIMITIVE_COUNT, .metric = finished };
+	struct reading some = evaluate_primitive(ev, s, &good), whole = evaluate_primitive(ev, s, &all);
+	struct reading r = reading_combine('/', &some, &whole);
+	if (r.kind == READING_VALUE && whole.events > 0) {
+		r.events = whole.events;
+		r.has_interval = true;
+		wilson_interval(some.low, whole.events, &r.interval_low, &r.interval_high);
+	}
+	r.note = arena_printf(ev->arena, "success is " STR_FMT, STR_ARG(s->pool->success));
+	evaluation_publish(ev, s, "policy_success_rate", r);
+}
+
 void objectives_publish(struct evaluation *ev)
 {
 	for (size_t i = 0; i < ev->scope_count; i++) {
@@ -52,6 +76,7 @@ void objectives_publish(struct evaluation *ev)
 		if (p && !isnan(p->slo_e2e_s))
 			evaluation_publish(ev, s, "slo_e2e", reading_value(p->slo_e2e_s));
 		publish_memory_limit(ev, s);
+		publish_success(ev, s);
 		double pooling;
 		publish_misses(ev, s, "slo_ttft", "ttft", "ttft_miss_share");
 		publish_misses(ev, s, "slo_e2e", "e2e", "e2e_miss_share");

@@ -23,12 +23,19 @@ static bool in_window(const struct evaluation *ev, int64_t t_ms)
 	return t_ms > ev->window.from_ms && t_ms <= ev->window.to_ms;
 }
 
+/* The value of the sample before; NAN when there is none. */
+static double before_of(const struct series_view *v, size_t i)
+{
+	ptrdiff_t before = view_before(v, (ptrdiff_t)i);
+	return before >= 0 ? v->v[before] : NAN;
+}
+
 /* How often a counter fell in the window. */
 static size_t count_falls(const struct evaluation *ev, const struct series_view *v)
 {
 	size_t falls = 0, i = times_after(v->t, v->count, ev->window.from_ms);
 	for (i = i ? i : 1; i < v->count && v->t[i] <= ev->window.to_ms; i++)
-		falls += v->v[i] < v->v[i - 1];
+		falls += before_of(v, i) > v->v[i];
 	return falls;
 }
 
@@ -124,10 +131,13 @@ static void judge_scheduler(struct evaluation *ev, size_t scheduler)
 		return;
 	int64_t still_ms = ev->window.to_ms - t.since_ms;
 	bool busy = gauge_at(ev, scheduler, "running", &running) && running > 0;
-	if (still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms))
-		evaluation_raise(ev, "engine-stalled", scope_of_scheduler(ev, scheduler), NULL, 0, 1, STR_EMPTY);
-	else if (still_ms >= STALE_MS)
-		evaluation_raise(ev, "stale-gauges", scope_of_scheduler(ev, scheduler), NULL, 0, 1, STR_EMPTY);
+	bool stalled = still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms);
+	if (!stalled && still_ms < STALE_MS)
+		return;
+	struct scope *s = scope_of_scheduler(ev, scheduler);
+	struct finding *f = evaluation_raise(ev, stalled ? "engine-stalled" : "stale-gauges", s, NULL, 0, 1, STR_EMPTY);
+	if (f) /* it began with the last step */
+		f->onset_ms = t.since_ms;
 }
 
 /* ---- averages of an interval that is long over ---- */
@@ -197,7 +207,7 @@ static bool jumps_to_and_fro(const struct evaluation *ev, const struct series_vi
 {
 	size_t jumps = 0, i = times_after(v->t, v->count, ev->window.from_ms);
 	for (i = i ? i : 1; i + 1 < v->count && v->t[i + 1] <= ev->window.to_ms; i++)
-		jumps += v->v[i] < v->v[i - 1] && v->v[i + 1] >= v->v[i - 1] && v->v[i - 1] > 0;
+		jumps += v->v[i] < before_of(v, i) && v->v[i + 1] >= before_of(v, i) && before_of(v, i) > 0;
 	return jumps >= 2;
 }
 

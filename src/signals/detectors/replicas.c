@@ -105,10 +105,17 @@ static double median_of_others(const double *values, const bool *known, size_t c
 	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
+struct slow {
+	const struct scope *scope; /* NULL: nobody */
+	const char *title;
+	double value, peers; /* seconds */
+};
+
 /* The target whose quantile is three times the median of its peers' and 0.1 s above it, surely; the slowest if several are. */
-static const struct scope *slow_by(struct evaluation *ev, const struct scope *pool, const char *signal)
+static struct slow slow_by(struct evaluation *ev, const struct scope *pool, const char *signal, const char *title)
 {
-	size_t count = 0, slow = SIZE_MAX;
+	struct slow found = { .title = title, .value = -INFINITY };
+	size_t count = 0;
 	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
 	double *values = ARENA_ARRAY(ev->arena, double, pool->target_count + 1),
 	       *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
@@ -128,18 +135,18 @@ static const struct scope *slow_by(struct evaluation *ev, const struct scope *po
 	}
 	for (size_t i = 0; i < count; i++) {
 		double median = known[i] ? median_of_others(values, known, count, i, room) : NAN;
-		if (surely[i] >= 3 * median && values[i] - median > 0.1 && (slow == SIZE_MAX || values[i] > values[slow]))
-			slow = i;
+		if (surely[i] >= 3 * median && values[i] - median > 0.1 && values[i] > found.value)
+			found = (struct slow){ targets[i], title, values[i], median };
 	}
-	return slow == SIZE_MAX ? NULL : targets[slow];
+	return found;
 }
 
-static const struct scope *slow_replica(struct evaluation *ev, const struct scope *pool)
+static struct slow slow_replica(struct evaluation *ev, const struct scope *pool)
 {
 	if (pool->target_count < 2 || !has_window(ev))
-		return NULL;
-	const struct scope *slow = slow_by(ev, pool, "ttft_p99");
-	return slow ? slow : slow_by(ev, pool, "e2e_p99");
+		return (struct slow){ 0 };
+	struct slow slow = slow_by(ev, pool, "ttft_p99", "TTFT P99");
+	return slow.scope ? slow : slow_by(ev, pool, "e2e_p99", "E2E P99");
 }
 
 void replicas_publish(struct evaluation *ev)
@@ -150,7 +157,7 @@ void replicas_publish(struct evaluation *ev)
 		if (s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU)
 			continue;
 		publish_balance(ev, s);
-		const struct scope *slow = s->kind == SCOPE_POOL ? slow_replica(ev, s) : NULL;
+		const struct scope *slow = s->kind == SCOPE_POOL ? slow_replica(ev, s).scope : NULL;
 		if (!slow)
 			continue;
 		evaluation_publish(ev, s, "slow_replica", reading_text(slow->name));
@@ -209,9 +216,10 @@ void replicas_raise(struct evaluation *ev)
 		if (s->target_count < 2)
 			continue;
 		judge_balance(ev, s, SCOPE_TARGET); /* between targets; inside each its own engines were judged */
-		const struct reading *slow = evaluation_named(ev, s, "slow_replica");
-		if (slow->kind == READING_TEXT)
-			evaluation_raise(ev, "slow-replica", s, &slow->text, 1, s->target_count, STR_EMPTY);
+		struct slow slow = slow_replica(ev, s);
+		if (slow.scope)
+			evaluation_raise(ev, "slow-replica", s, &slow.scope->name, 1, s->target_count,
+				arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers));
 		if (has_window(ev))
 			judge_turns(ev, s);
 	}

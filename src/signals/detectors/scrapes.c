@@ -53,16 +53,18 @@ void scrapes_publish(struct evaluation *ev)
 
 /* ---- who did not answer ---- */
 
+/* A page with an error is not up, here as in Prometheus; but somebody answered, and its whole lines are known. */
 static void judge_answers(struct evaluation *ev)
 {
-	size_t count = ev->evidence->targets.count, missing = 0;
+	size_t count = ev->evidence->targets.count, missing = 0, broken = 0;
 	struct str *names = ARENA_ARRAY(ev->arena, struct str, count + 1);
 	struct wording said;
 	wording_init(&said);
 	for (size_t i = 0; i < count; i++) {
 		const struct scrape_record *r = evidence_scrape(ev->evidence, i, ev->window.to_ms);
-		if (scrape_answered(r))
+		if (scrape_is_whole(r))
 			continue;
+		broken += scrape_answered(r);
 		names[missing++] = target_name(ev, i);
 		if (r && r->detail.len)
 			wording_add(&said, STR_FMT ": %s (" STR_FMT ")", STR_ARG(target_name(ev, i)), scrape_outcome_name(r->outcome),
@@ -72,8 +74,11 @@ static void judge_answers(struct evaluation *ev)
 				&said, STR_FMT ": %s", STR_ARG(target_name(ev, i)), r ? scrape_outcome_name(r->outcome) : "never scraped");
 	}
 	struct str detail = wording_end(&said, ev->arena);
-	if (missing)
-		evaluation_raise(ev, "scrape-partial", fleet_scope(ev), names, missing, count, detail);
+	if (!missing)
+		return;
+	struct finding *f = evaluation_raise(ev, "scrape-partial", fleet_scope(ev), names, missing, count, detail);
+	if (f && broken)
+		f->severity = SEVERITY_WARNING;
 }
 
 /* ---- what pages were like ---- */
