@@ -146,6 +146,7 @@ bool provider_take(struct provider *p)
 	if (any)
 		memcpy(p->taken_error, p->error, sizeof p->error);
 	p->is_ready = p->succeeded;
+	p->was_tried = p->tried;
 	p->is_fresh = p->error_changed = false;
 	pthread_mutex_unlock(&p->lock);
 	return any;
@@ -170,6 +171,7 @@ void provider_publish(struct provider *p, const struct yield *y, const char *err
 {
 	pthread_mutex_lock(&p->lock);
 	bool news = set_error(p, error ? error : "");
+	p->tried = true;
 	if (!error && !p->succeeded)
 		news = p->is_fresh = p->succeeded = true;
 	if (news || !yield_eq(p->is_fresh ? &p->fresh : &p->taken, y)) {
@@ -184,6 +186,7 @@ void provider_fail(struct provider *p, const char *why)
 {
 	pthread_mutex_lock(&p->lock);
 	bool news = set_error(p, why);
+	p->tried = true;
 	pthread_mutex_unlock(&p->lock);
 	tell(p, news);
 }

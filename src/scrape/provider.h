@@ -32,14 +32,14 @@ struct provider {
 	bool runs;
 	volatile bool stop;
 	struct yield fresh; /* published and not yet taken */
-	bool is_fresh, succeeded;
+	bool is_fresh, succeeded, tried;
 	char error[400]; /* of the last try; empty: it succeeded */
 	bool error_changed;
 	void (*changed)(void *context);
 	void *context;
 	/* The caller's side. */
 	struct yield taken;
-	bool is_ready;
+	bool is_ready, was_tried;
 	char taken_error[400];
 };
 struct provider *provider_new(const struct sd *sd, void (*changed)(void *), void *context);
