@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -193,6 +194,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	struct daemon *d = NEW(struct daemon);
 
 	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
+	mallopt(M_ARENA_MAX, 1); /* queries take large blocks and give them back: a heap for each worker would keep them all */
 	signal(SIGPIPE, SIG_IGN);
 	daemon_init(d, options, stop);
 	bool ok = keeping_open(d, e) && listen_on(d, e);
