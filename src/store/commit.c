@@ -159,7 +159,7 @@ static bool loose_is_due(const struct store *s)
 
 	return disk->loose_samples &&
 	       (disk->loose_samples >= LOOSE_MOST || disk->loose_samples >= (size_t)disk->options.chunk_rows * disk->loose.count ||
-		       s->newest_ms - disk->loose_first_ms >= CHUNK_MS_MOST || log_is_long(s, disk->loose_log_start));
+		       (uint64_t)s->newest_ms - (uint64_t)disk->loose_first_ms >= CHUNK_MS_MOST || log_is_long(s, disk->loose_log_start));
 }
 
 static int compare_series(const void *a, const void *b)
