@@ -113,7 +113,7 @@ const struct command command_serve = {
 		"configuration and catalogue again, without losing a sample. A configuration with an error changes nothing.\n\n"
 		"SIGTERM and Ctrl-C end it when the answers in progress are out, at most 5 s later.",
 	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; API on http://127.0.0.1:9470." },
-		{ "goodput serve --config prometheus.yml --scrape-interval 5s", "The static targets of a Prometheus configuration." },
+		{ "goodput serve --config prometheus.yml --scrape-interval 5s", "What a Prometheus configuration says: targets, rules, Alertmanagers, remote write." },
 		{ "promtool query instant http://127.0.0.1:9470 'sum(vllm:num_requests_waiting)'", "Ask it." }, { NULL, NULL } },
 	.tables = serve_tables,
 	.arguments_size = sizeof(struct serve_arguments),
