@@ -96,7 +96,7 @@ class Soak:
               (samples, self.asked, len(self.errors), memory / 1e6, memory / max(1, samples), cpu / elapsed))
         expected = REPLICAS * elapsed
         assert not self.errors, self.errors[:5]
-        assert skipped == 0, "%d scrapes skipped" % skipped
+        assert skipped <= injected * 2, "%d scrapes skipped" % skipped
         assert scrapes >= expected - 2 * REPLICAS, "%d scrapes of %d" % (scrapes, expected)
         assert failed <= injected * 4, "%d scrapes failed, %d were made to" % (failed, injected * 3)
         status = self.server.end(signal.SIGTERM)
