@@ -50,9 +50,9 @@ SLACK_S = 3.0
 
 
 def page(second):
-    """The load of two pods over time: a is high from 4 to 12, b is there from 6 to 10."""
-    lines = ["# TYPE load gauge", 'load{pod="a"} %d' % (9 if 4 <= second < 12 else 1)]
-    if 6 <= second < 10:
+    """The load of two pods over time: a is high from 3 to 13, b is there from 5 to 9.5."""
+    lines = ["# TYPE load gauge", 'load{pod="a"} %d' % (9 if 3 <= second < 13 else 1)]
+    if 5 <= second < 9.5:
         lines.append('load{pod="b"} 2')
     return "\n".join(lines) + "\n"
 
@@ -129,10 +129,10 @@ class AlertingTest(unittest.TestCase):
         for server in (cls.theirs, cls.ours):
             server.wait(lambda s=server: s.query("job:load:double"), what="the first recorded sample")
         cls.start, cls.shapes = time.time(), {"theirs": {}, "ours": {}}
-        # The page changes by the second; what both show is compared in the middle of each phase.
-        while (second := time.time() - cls.start) < 19:
+        # What both show is compared when a phase has lasted longer than a scrape, an evaluation and the waits of the rules.
+        while (second := time.time() - cls.start) < 21:
             pages.pages["/metrics"] = page(second)
-            for at in (2, 8.5, 11, 18):
+            for at in (2, 8.5, 12, 20):
                 if at <= second < at + 0.3:
                     for who, server in (("theirs", cls.theirs), ("ours", cls.ours)):
                         cls.shapes[who][at] = shape(server.api("rules").json["data"]["groups"])
@@ -143,10 +143,10 @@ class AlertingTest(unittest.TestCase):
             ours = self.shapes["ours"][at]
             self.assertEqual(theirs, ours, f"after {at} s")
         states = {at: groups[0]["rules"][2]["state"] for at, groups in self.shapes["ours"].items()}
-        self.assertEqual((states[2], states[8.5], states[18]), ("inactive", "firing", "inactive"))
+        self.assertEqual((states[2], states[8.5], states[20]), ("inactive", "firing", "inactive"))
 
     def ranges(self, server, query):
-        data = server.api("query_range", query=query, start=self.start, end=self.start + 19, step=1).json["data"]["result"]
+        data = server.api("query_range", query=query, start=self.start, end=self.start + 21, step=1).json["data"]["result"]
         return {json.dumps(s["metric"], sort_keys=True): s["values"] for s in data}
 
     def test_the_same_series_are_recorded(self):
