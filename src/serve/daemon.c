@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -207,6 +208,11 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 		timers_start(d);
 		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
 			server_host(d->server), server_port(d->server));
+		if (options->json) {
+			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
+				server_port(d->server));
+			fflush(stdout);
+		}
 	} else {
 		handles_close(d);
 	}
