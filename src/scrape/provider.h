@@ -49,6 +49,11 @@ void provider_free(struct provider *p);
 /* True when there was something new. */
 bool provider_take(struct provider *p);
 
+static inline bool provider_stopped(const struct provider *p)
+{
+	return __atomic_load_n(&p->stop, __ATOMIC_RELAXED);
+}
+
 /* For the threads. Publishing what was published before changes nothing. `error`: what of it could not be found again; NULL: nothing. */
 void provider_publish(struct provider *p, const struct yield *y, const char *error);
 void provider_fail(struct provider *p, const char *why);
