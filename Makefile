@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo check asan bench fuzz install clean
+.PHONY: all deps demo check asan bench fuzz soak install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) goodput
@@ -38,6 +38,10 @@ bench:
 fuzz:
 	@tools/deps all
 	@tests/fuzz/run
+
+# 64 simulated servers scraped every second for 10 minutes, with queries, reloads and crashes.
+soak: all
+	@GOODPUT=$(BUILD)/goodput python3 -B tests/serve/soak.py 600
 
 install: all
 	@ninja -C $(BUILD)

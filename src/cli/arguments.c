@@ -30,7 +30,7 @@ const struct option_spec fleet_options[] = {
 	{ "targets", 0, OPTION_STRING, AT(targets_file), .argument = "FILE",
 		.help = "Read targets from FILE, one a line; # starts a comment." },
 	{ "config", 0, OPTION_STRING, AT(config_file), .argument = "FILE",
-		.help = "Read a goodput.yaml (or prometheus.yml): static targets of its scrape_configs, pools, signals, findings." },
+		.help = "Read a goodput.yaml (or prometheus.yml): targets of its scrape_configs as they are discovered, pools, signals, findings." },
 	{ 0 },
 };
 #undef AT

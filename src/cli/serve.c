@@ -41,7 +41,7 @@ static const struct option_spec store_options_list[] = {
 };
 static const struct option_spec work_options[] = {
 	{ "scrape-interval", 0, OPTION_DURATION, AT(serve.scrape_interval_ms), .argument = "DURATION", .preset = "15s", .least = 100,
-		.help = "How often a target is scraped." },
+		.help = "How often a named target is scraped; those of --config say it themselves." },
 	{ "evaluation-interval", 0, OPTION_DURATION, AT(serve.evaluation_interval_ms), .argument = "DURATION", .preset = "15s",
 		.least = 100, .help = "How often the signals are judged." },
 	{ "window", 'w', OPTION_DURATION, AT(serve.window_ms), .argument = "DURATION", .preset = "5m", .least = 1000,
@@ -91,6 +91,7 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 		return command_usage(self, "what shall be watched? Name targets, or a file with --targets or --config");
 	a->serve.webhooks = a->webhooks.items;
 	a->serve.webhook_count = a->webhooks.count;
+	a->serve.json = a->global.json;
 	a->serve.store.retention_bytes = a->retention_size;
 	arena_init(&arena);
 	bool ok = source_to_options(&source, &arena, targets, &a->serve.watch, &e) && read_token(a, &arena, &e) &&
@@ -106,14 +107,19 @@ const struct command command_serve = {
 	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", NULL },
 	.description =
 		"Scrapes the targets, keeps what they show, judges all signals again and again, and answers Prometheus's HTTP API: "
-		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, status, format_query and parse_query, "
-		"and "
-		"/federate. Grafana, promtool and whatever speaks to a Prometheus can be pointed at it.\n\n"
+		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, rules, alerts, status, format_query and "
+		"parse_query, and /federate. Grafana, promtool and whatever speaks to a Prometheus can be pointed at it. Its own routes "
+		"are under "
+		"/api/goodput/v1: readings, findings, coverage, annotations, events.\n\n"
+		"Of a configuration it takes targets (static, files, HTTP, DNS, Kubernetes) with their relabelling, rule files, "
+		"Alertmanagers, "
+		"remote write, and external labels. What it leaves out it says.\n\n"
 		"/metrics shows the daemon itself; /-/healthy and /-/ready answer probes; POST to /-/reload or SIGHUP reads targets, "
 		"configuration and catalogue again, without losing a sample. A configuration with an error changes nothing.\n\n"
 		"SIGTERM and Ctrl-C end it when the answers in progress are out, at most 5 s later.",
 	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; API on http://127.0.0.1:9470." },
-		{ "goodput serve --config prometheus.yml --scrape-interval 5s", "The static targets of a Prometheus configuration." },
+		{ "goodput serve --config prometheus.yml --store samples.goodput",
+			"All that an existing configuration asks for; samples outlive a restart." },
 		{ "promtool query instant http://127.0.0.1:9470 'sum(vllm:num_requests_waiting)'", "Ask it." }, { NULL, NULL } },
 	.tables = serve_tables,
 	.arguments_size = sizeof(struct serve_arguments),

@@ -258,13 +258,14 @@ static int dump_all(struct dump *d)
 
 	buf_init(&out, (size_t)1 << 30);
 	map_init(&d->typed);
-	for (int64_t from = d->from_ms; ok && from <= d->to_ms; from += DUMP_WINDOW_MS) {
-		int64_t to = from + DUMP_WINDOW_MS - 1 < d->to_ms ? from + DUMP_WINDOW_MS - 1 : d->to_ms;
+	for (int64_t from = d->from_ms, to; ok && !command_stop && store_next_time(d->store, from, &from) && from <= d->to_ms;
+		from = to + 1) {
+		to = d->to_ms - DUMP_WINDOW_MS < from ? d->to_ms : from + DUMP_WINDOW_MS - 1;
 		for (size_t i = 0; ok && i < name_count && !command_stop; i++) {
 			ok = dump_window(d, &writer, names[i], from, to);
 			arena_reset(&d->window);
 		}
-		if (command_stop || from > INT64_MAX - DUMP_WINDOW_MS)
+		if (to == d->to_ms)
 			break;
 	}
 	if (ok && !command_stop)

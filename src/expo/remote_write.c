@@ -44,10 +44,30 @@ static bool read_label(struct str message, struct label *label)
 	return status == WIRE_END;
 }
 
+/* As all senders write it: a value, then a time of six bytes (from 1978 to 2109), and nothing else. */
+static bool read_usual_sample(struct str message, struct remote_sample *sample)
+{
+	const unsigned char *at = (const unsigned char *)message.ptr;
+	if (message.len != 16 || at[0] != (SAMPLE_VALUE << 3 | WIRE_FIXED64) || at[9] != (SAMPLE_TIME << 3 | WIRE_VARINT) || at[15] >= 0x80)
+		return false;
+	uint64_t bits = 0, t = 0;
+	unsigned more = 0x80;
+	for (int i = 8; i >= 1; i--)
+		bits = bits << 8 | at[i];
+	for (int i = 15; i >= 10; i--) {
+		t = t << 7 | (at[i] & 0x7f);
+		more &= i < 15 ? at[i] : 0x80;
+	}
+	*sample = (struct remote_sample){ number_from_bits(bits), (int64_t)t };
+	return more != 0;
+}
+
 static bool read_sample(struct str message, struct remote_sample *sample)
 {
 	struct wire_field f;
 	enum wire_status status;
+	if (read_usual_sample(message, sample))
+		return true;
 	*sample = (struct remote_sample){ 0 }; /* proto3 leaves zeros out */
 	while ((status = wire_next(&message, &f)) == WIRE_FIELD) {
 		if (f.number == SAMPLE_VALUE && f.type == WIRE_FIXED64)
@@ -118,7 +138,7 @@ static bool series_walk(
 	while (ok && (status = wire_next(&rest, &f)) != WIRE_END) {
 		ok = status == WIRE_FIELD && (f.number != REQUEST_SERIES || f.type == WIRE_BYTES);
 		if (ok && f.number == REQUEST_SERIES)
-			ok = read_series(&r, f.bytes, decode) && (!each || each(context, &r));
+			ok = read_series(&r, f.bytes, decode) && each(context, &r);
 	}
 	series_reader_fini(&r);
 	return ok || not_a_request(e, message, rest);
@@ -219,10 +239,20 @@ void remote_write_series(struct buf *out, const struct labels *labels, const str
 	buf_fini(&encoded);
 }
 
+/* A series of the body being read, and where its samples are. */
+struct part {
+	struct str labels;   /* encoded; empty: they do not stand together, or there are none */
+	void *series;        /* NULL: not known yet */
+	size_t first, count; /* in samples */
+};
+
 struct remote_receiver {
 	struct sink *sink;
-	struct map known; /* encoded labels → struct series; the value is `refused` for labels that no series may have */
+	/* Encoded labels → struct series; `refused` for labels that no series may have. */
+	struct map known;
 	struct buf message;
+	VEC(struct part) parts;
+	VEC(struct remote_sample) samples;
 };
 
 static char refused_place;
@@ -243,6 +273,8 @@ void remote_receiver_free(struct remote_receiver *r)
 		return;
 	map_fini(&r->known);
 	buf_fini(&r->message);
+	VEC_FREE(&r->parts);
+	VEC_FREE(&r->samples);
 	mem_free(r);
 }
 
@@ -306,24 +338,53 @@ static void *series_make(struct ingestion *in, struct str bytes)
 	return series;
 }
 
-static void *series_find(struct ingestion *in, struct series_reader *s)
+static bool labels_read(struct str bytes)
 {
-	struct map *known = &in->receiver->known;
-	if (!s->labels_stand_together || !s->label_bytes.len) {
-		fault(in, "%s", s->label_bytes.len ? "a series whose labels do not stand together" : "a series without labels");
+	struct wire_field f;
+	struct label label;
+	while (wire_next(&bytes, &f) == WIRE_FIELD)
+		if (!read_label(f.bytes, &label))
+			return false;
+	return true;
+}
+
+/* The first reading of a series: nothing is stored, but labels that were never seen must be labels. */
+static bool series_collect(void *context, struct series_reader *s)
+{
+	struct ingestion *in = context;
+	struct remote_receiver *r = in->receiver;
+	in->tally->histograms += s->histograms;
+	if (!s->samples.count)
+		return true;
+	struct part part = { .first = r->samples.count, .count = s->samples.count };
+	part.labels = s->labels_stand_together ? s->label_bytes : STR_EMPTY;
+	part.series = part.labels.len ? map_get(&r->known, part.labels) : NULL;
+	if (!part.series && !labels_read(s->label_bytes))
+		return false;
+	VEC_PUSH(&r->parts, part);
+	VEC_RESERVE(&r->samples, r->samples.count + s->samples.count);
+	memcpy(r->samples.items + r->samples.count, s->samples.items, s->samples.count * sizeof *s->samples.items);
+	r->samples.count += s->samples.count;
+	return true;
+}
+
+static void *series_find(struct ingestion *in, const struct part *part)
+{
+	if (!part->labels.len) {
+		fault(in, "a series whose labels are missing or do not stand together");
 		return refused;
 	}
-	if (known->count > SERIES_KNOWN_MAX)
-		map_clear(known);
-	struct map_entry *entry = map_put(known, s->label_bytes, NULL);
+	if (part->series && part->series != refused)
+		return part->series;
+	struct map_entry *entry = map_put(&in->receiver->known, part->labels, NULL);
 	if (!entry->value || entry->value == refused)
-		entry->value = series_make(in, s->label_bytes);
+		entry->value = series_make(in, part->labels);
 	return entry->value;
 }
 
-static void sample_tell(struct ingestion *in, const struct series_reader *s, const struct remote_sample *sample, enum append_status status)
+static void sample_tell(struct ingestion *in, const struct part *part, const struct remote_sample *sample, enum append_status status)
 {
-	struct str bytes = s->label_bytes;
+	struct str bytes = part->labels;
 	struct wire_field f;
 	struct label label;
 	in->tally->out_of_order++;
@@ -336,27 +397,24 @@ static void sample_tell(struct ingestion *in, const struct series_reader *s, con
 				STR_ARG(str_head(label.value, 120)), (long long)sample->t_ms);
 }
 
-static bool series_ingest(void *context, struct series_reader *s)
+static void part_store(struct ingestion *in, const struct part *part)
 {
-	struct ingestion *in = context;
 	struct sink *sink = in->receiver->sink;
-	void *series = s->samples.count ? series_find(in, s) : refused;
-	in->tally->histograms += s->histograms;
+	void *series = series_find(in, part);
 	if (series == refused) {
-		in->tally->bad_series += s->samples.count > 0;
-		return true;
+		in->tally->bad_series++;
+		return;
 	}
-	for (size_t i = 0; i < s->samples.count; i++) {
-		const struct remote_sample *sample = &s->samples.items[i];
+	for (size_t i = 0; i < part->count; i++) {
+		const struct remote_sample *sample = &in->receiver->samples.items[part->first + i];
 		enum append_status status = sink->ops->append(sink, series, sample->t_ms, sample->value);
 		if (status == APPEND_OK)
 			in->tally->samples++;
 		else if (status == APPEND_SAME)
 			in->tally->same++;
 		else
-			sample_tell(in, s, sample, status);
+			sample_tell(in, part, sample, status);
 	}
-	return true;
 }
 
 bool remote_receiver_ingest(struct remote_receiver *r, struct str body, struct remote_tally *tally, struct error *e)
@@ -364,8 +422,12 @@ bool remote_receiver_ingest(struct remote_receiver *r, struct str body, struct r
 	struct ingestion in = { r, tally, e };
 	*tally = (struct remote_tally){ 0 };
 	buf_reset(&r->message);
-	if (!snappy_decode(body, REMOTE_WRITE_MAX, &r->message, e))
+	r->parts.count = r->samples.count = 0;
+	if (!snappy_decode(body, REMOTE_WRITE_MAX, &r->message, e) || !series_walk(buf_str(&r->message), false, series_collect, &in, e))
 		return false;
-	struct str message = buf_str(&r->message);
-	return series_walk(message, true, NULL, NULL, e) && series_walk(message, false, series_ingest, &in, e);
+	if (r->known.count > SERIES_KNOWN_MAX)
+		map_clear(&r->known);
+	VEC_EACH (&r->parts, part)
+		part_store(&in, part);
+	return true;
 }

@@ -36,12 +36,13 @@ static size_t load_le(const unsigned char *at, size_t count)
 /* A copy may overlap what it makes: "abab..." from an offset of 2. */
 static void copy_within(char *to, size_t offset, size_t length)
 {
+	const char *from = to - offset;
 	if (offset >= length) {
-		memcpy(to, to - offset, length);
+		memcpy(to, from, length);
 		return;
 	}
 	for (size_t i = 0; i < length; i++)
-		to[i] = to[i - offset];
+		to[i] = from[i];
 }
 
 /* What one tag says: a literal (offset 0) or a copy, and how many bytes it takes itself. */

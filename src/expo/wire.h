@@ -17,6 +17,11 @@ enum wire_status { WIRE_END, WIRE_FIELD, WIRE_BROKEN };
 
 static inline bool wire_varint(struct str *rest, uint64_t *value)
 {
+	if (rest->len && (unsigned char)rest->ptr[0] < 0x80) {
+		*value = (unsigned char)rest->ptr[0];
+		*rest = str_of(rest->ptr + 1, rest->len - 1);
+		return true;
+	}
 	*value = 0;
 	for (unsigned i = 0; i < 10 && i < rest->len; i++) {
 		unsigned char byte = (unsigned char)rest->ptr[i];

@@ -64,7 +64,7 @@ static void batch_stop(struct batch *b)
 static void on_stop_timer(uv_timer_t *timer)
 {
 	struct http_client *c = timer->data;
-	if (*c->batch->stop)
+	if (__atomic_load_n(c->batch->stop, __ATOMIC_RELAXED)) /* set by a signal handler or another thread */
 		batch_stop(c->batch);
 }
 
@@ -99,7 +99,7 @@ void http_fetch_all(struct http_client *c, struct arena *arena, const struct htt
 	b.running = mem_zalloc(count, sizeof(struct fetch *));
 	c->batch = &b;
 	sigaction(SIGPIPE, &ignore, &before); /* OpenSSL writes without MSG_NOSIGNAL */
-	if (stop && *stop)
+	if (stop && __atomic_load_n(stop, __ATOMIC_RELAXED))
 		batch_stop(&b);
 	else if (stop)
 		uv_timer_start(&c->stop_timer, on_stop_timer, STOP_LOOK_MS, STOP_LOOK_MS);

@@ -16,19 +16,27 @@ const struct finding_options finding_defaults = {
 	.hold_ms = 120000,
 	.keep_firing_ms = 300000,
 	.churn_ms = 600000,
+	.pause_ms = 60000,
 };
 
 struct place { /* "finding\0target": since when it is named without a pause */
 	int64_t first_ms, last_ms;
 };
 
+struct pulse { /* of a pending alert, by its labels: how much of the time since it became pending it was true */
+	int64_t last_ms;
+	unsigned looked, raised;
+};
+
 struct finding_rules {
+	const struct catalog *catalog; /* its findings have the rules' indices */
 	struct finding_options options;
 	struct rules *rules;
 	struct map targets; /* names in the newest report */
 	bool seen_targets;
 	int64_t changing_until_ms;
 	struct map places;
+	struct map pulses;
 };
 
 /* ---- the group ---- */
@@ -58,10 +66,12 @@ struct finding_rules *finding_rules_new(const struct catalog *c, const struct fi
 	struct finding_rules *f = NEW(struct finding_rules);
 
 	f->options = *options;
+	f->catalog = c;
 	f->rules = rules_load_text(STR("findings"), STR(""), &options->rules, NULL);
 	f->options.command = arena_str(&f->rules->arena, options->command);
 	map_init(&f->targets);
 	map_init(&f->places);
+	map_init(&f->pulses);
 	struct rule_group *g = ARENA_NEW(&f->rules->arena, struct rule_group);
 
 	g->name = STR("goodput");
@@ -75,18 +85,19 @@ struct finding_rules *finding_rules_new(const struct catalog *c, const struct fi
 	return f;
 }
 
-static void places_free(struct finding_rules *f)
+static void values_free(struct map *m)
 {
-	MAP_EACH (&f->places, entry)
+	MAP_EACH (m, entry)
 		mem_free(entry->value);
-	map_fini(&f->places);
+	map_fini(m);
 }
 
 void finding_rules_free(struct finding_rules *f)
 {
 	if (!f)
 		return;
-	places_free(f);
+	values_free(&f->places);
+	values_free(&f->pulses);
 	map_fini(&f->targets);
 	rules_free(f->rules);
 	mem_free(f);
@@ -100,14 +111,17 @@ const struct rules *finding_rules_group(const struct finding_rules *f)
 void finding_rules_take_over(struct finding_rules *f, struct finding_rules *old)
 {
 	rules_take_over(f->rules, old->rules);
-	places_free(f);
+	values_free(&f->places);
+	values_free(&f->pulses);
 	map_fini(&f->targets);
 	f->targets = old->targets;
 	f->places = old->places;
+	f->pulses = old->pulses;
 	f->seen_targets = old->seen_targets;
 	f->changing_until_ms = old->changing_until_ms;
 	map_init(&old->targets);
 	map_init(&old->places);
+	map_init(&old->pulses);
 }
 
 void finding_rules_expect_changes(struct finding_rules *f, int64_t until_ms)
@@ -163,21 +177,30 @@ static int64_t longest_at_a_place(struct finding_rules *f, const struct finding 
 	return longest;
 }
 
-static void forget_places(struct finding_rules *f, int64_t t_ms)
+/* Keeps the entries that were looked at lately. */
+static void forget(struct map *m, int64_t (*last_ms)(const void *value), int64_t since_ms)
 {
 	struct map kept;
 
 	map_init(&kept);
-	MAP_EACH (&f->places, entry) {
-		const struct place *place = entry->value;
-
-		if (t_ms - place->last_ms > f->options.churn_ms)
+	MAP_EACH (m, entry) {
+		if (last_ms(entry->value) < since_ms)
 			mem_free(entry->value);
 		else
 			map_set(&kept, entry->key, entry->value);
 	}
-	map_fini(&f->places);
-	f->places = kept;
+	map_fini(m);
+	*m = kept;
+}
+
+static int64_t place_last_ms(const void *value)
+{
+	return ((const struct place *)value)->last_ms;
+}
+
+static int64_t pulse_last_ms(const void *value)
+{
+	return ((const struct pulse *)value)->last_ms;
 }
 
 /* What is about the data or the watch comes with every rollout; what is about the service does not. */
@@ -268,19 +291,89 @@ static void add_blind(struct pass *p, const struct finding_rules *f, const char 
 			       .hold_ms = f->options.hold_critical_ms });
 }
 
-/* Blind: what is active stays so, what is pending goes no further. */
-static void add_unchanged(struct pass *p, candidates *list)
-{
-	for (size_t i = 0; i < p->rule->alerts.count; i++) {
-		const struct alert *alert = p->rule->alerts.items[i];
+/* ---- pending with pauses: a finding near its red line comes and goes ---- */
 
-		if (alert->state == ALERT_INACTIVE)
-			continue;
-		VEC_PUSH(list, (struct candidate){ .labels = labels_ref(alert->labels),
-				       .annotations = pairs_copy(alert->annotations.items, alert->annotations.count),
-				       .value = alert->value,
-				       .hold_ms = INT64_MAX });
+static struct pulse *pulse_of(struct finding_rules *f, const struct labels *l, bool make)
+{
+	struct buf key;
+	struct pulse *pulse;
+
+	buf_init(&key, SIZE_MAX / 2);
+	labels_print(l, &key);
+	pulse = map_get(&f->pulses, buf_str(&key));
+	if (!pulse && make) {
+		pulse = NEW(struct pulse);
+		map_set(&f->pulses, buf_str(&key), pulse);
 	}
+	buf_fini(&key);
+	return pulse;
+}
+
+/* A candidate that is true less than half of the time does not fire. */
+static void pulse_candidates(struct finding_rules *f, candidates *list, int64_t t_ms)
+{
+	VEC_EACH (list, c) {
+		struct pulse *pulse = pulse_of(f, c->labels, true);
+
+		pulse->last_ms = t_ms;
+		pulse->raised++;
+		pulse->looked++;
+		if (pulse->raised * 2 < pulse->looked)
+			c->hold_ms = INT64_MAX;
+	}
+}
+
+static bool is_candidate(const candidates *list, const struct labels *l)
+{
+	VEC_EACH (list, c)
+		if (labels_eq(c->labels, l))
+			return true;
+	return false;
+}
+
+static void add_again(const struct alert *alert, candidates *list)
+{
+	VEC_PUSH(list, (struct candidate){ .labels = labels_ref(alert->labels),
+			       .annotations = pairs_copy(alert->annotations.items, alert->annotations.count),
+			       .value = alert->value,
+			       .hold_ms = INT64_MAX });
+}
+
+/* A pending alert that is not true now, but was a moment ago, stays pending. */
+static void add_paused(struct finding_rules *f, const struct rule *rule, candidates *list)
+{
+	for (size_t i = 0; i < rule->alerts.count; i++) {
+		const struct alert *alert = rule->alerts.items[i];
+		struct pulse *pulse = alert->state == ALERT_PENDING && !alert->keep_firing_since_ms && !is_candidate(list, alert->labels)
+					      ? pulse_of(f, alert->labels, false)
+					      : NULL;
+
+		if (!pulse)
+			continue;
+		pulse->looked++;
+		add_again(alert, list);
+	}
+}
+
+/* Causes whose alert fires go on taking their symptoms, also at moments at which the cause itself is not found. */
+static bool has_firing_cause(const struct finding_rules *f, const struct finding *finding)
+{
+	const struct rule_group *g = f->rules->groups.items[0];
+
+	for (size_t i = 0; i < f->catalog->findings.count && !finding->spec->about_data; i++) {
+		const struct finding_spec *cause = f->catalog->findings.items[i];
+		const struct alerts *alerts = &g->rules[i].alerts;
+
+		for (size_t k = 0; alerts->count && k < cause->suppresses_count; k++) {
+			if (!str_eq(cause->suppresses[k], finding->spec->id))
+				continue;
+			for (size_t n = 0; n < alerts->count; n++)
+				if (alerts->items[n]->state == ALERT_FIRING &&
+					str_eq(labels_get(alerts->items[n]->labels, STR("pool")), pool_of(finding)))
+					return true;
+		}
+	}
+	return false;
 }
 
 /* ---- an evaluation ---- */
@@ -308,13 +401,18 @@ static void collect(struct finding_rules *f, struct pass *p, const struct report
 			add_blind(p, f, blind, list);
 		return;
 	}
-	if (blind) {
-		add_unchanged(p, list);
+	/* Blind: what is active stays so, what is pending goes no further. */
+	for (size_t i = 0; blind && i < p->rule->alerts.count; i++)
+		if (p->rule->alerts.items[i]->state != ALERT_INACTIVE)
+			add_again(p->rule->alerts.items[i], list);
+	if (blind)
 		return;
-	}
 	for (size_t i = 0; i < r->finding_count; i++)
-		if (str_eq(r->findings[i].spec->id, p->rule->name) && !churn[i] && is_shown(f, &r->findings[i]) && speaks(f, r, i))
+		if (str_eq(r->findings[i].spec->id, p->rule->name) && !churn[i] && is_shown(f, &r->findings[i]) && speaks(f, r, i) &&
+			!has_firing_cause(f, &r->findings[i]))
 			add_candidate(p, f, &r->findings[i], list);
+	pulse_candidates(f, list, p->t_ms);
+	add_paused(f, p->rule, list);
 }
 
 void finding_rules_evaluate(struct finding_rules *f, const struct report *report, const char *why, struct sink *sink,
@@ -334,7 +432,8 @@ void finding_rules_evaluate(struct finding_rules *f, const struct report *report
 		churn = mem_zalloc(report->finding_count + 1, sizeof *churn);
 		for (size_t i = 0; i < report->finding_count; i++)
 			churn[i] = report->findings[i].now && is_churn(f, &report->findings[i], t_ms);
-		forget_places(f, t_ms);
+		forget(&f->places, place_last_ms, t_ms - f->options.churn_ms);
+		forget(&f->pulses, pulse_last_ms, t_ms - f->options.pause_ms);
 	}
 	for (size_t i = 0; i < g->rule_count; i++) {
 		struct pass p = {

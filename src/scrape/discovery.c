@@ -205,11 +205,13 @@ bool discovery_wait(struct discovery *d, int64_t timeout_ms, const volatile bool
 {
 	int64_t until_ns = clock_monotonic_ns() + timeout_ms * 1000000;
 	for (;;) {
-		bool ready = true;
+		bool ready = true, tried = true;
 		discovery_update(d);
 		for (size_t i = 0; i < d->job_count; i++)
 			ready &= d->jobs[i].shown.is_ready;
-		if (ready || clock_monotonic_ns() >= until_ns || (stop && *stop))
+		VEC_EACH (&d->providers, p)
+			tried &= (*p)->was_tried;
+		if (tried || clock_monotonic_ns() >= until_ns || (stop && *stop))
 			return ready;
 		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
 	}

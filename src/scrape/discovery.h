@@ -43,7 +43,7 @@ struct discovery *discovery_new(const struct job *const *jobs, size_t count, voi
 void discovery_free(struct discovery *d);
 /* Takes over what threads found. True when some job's targets may differ from before. The first call is always true. */
 bool discovery_update(struct discovery *d);
-/* Waits until every job is ready, at most so long, or until *stop (may be NULL); false when some is not. */
+/* Waits until every way of finding targets was tried once, at most so long, or until *stop (may be NULL). True when every job is ready. */
 bool discovery_wait(struct discovery *d, int64_t timeout_ms, const volatile bool *stop);
 
 /* Valid until the next discovery_update that returns true. */

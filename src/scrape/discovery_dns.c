@@ -36,7 +36,7 @@ static void names_ask(struct provider *p, struct harvest **harvests, unsigned ch
 	}
 	state.retrans = TIMEOUT_S;
 	state.retry = 1;
-	for (size_t i = 0; i < p->sd->name_count && !p->stop; i++) {
+	for (size_t i = 0; i < p->sd->name_count && !provider_stopped(p); i++) {
 		struct error e = { 0 };
 		struct harvest *h = dns_ask(&state, p->sd, p->sd->names[i], answer, &e);
 		if (!h) {

@@ -1,5 +1,4 @@
-/* kubernetes_sd: the lists that a role needs, asked of the API server again and again. What did not change costs the server its cache and
- * us a comparison of bytes. */
+/* kubernetes_sd: the lists that a role needs, asked of the API server again and again, from its cache. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "scrape/kubernetes.h"
@@ -39,7 +38,9 @@ static bool find_cluster(struct api *api, struct error *e)
 {
 	const char *host = getenv("KUBERNETES_SERVICE_HOST"), *port = getenv("KUBERNETES_SERVICE_PORT");
 	if (!host || !port || !*host) {
-		error_set(e, EXIT_BAD_INPUT, "no api_server is given and this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not set)");
+		error_set(e, EXIT_BAD_INPUT,
+			"kubernetes_sd_configs: no api_server is given and this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not "
+			"set)");
 		error_hint(e, "give api_server, for example http://127.0.0.1:8001 of kubectl proxy");
 		return false;
 	}

@@ -176,27 +176,36 @@ static void append_timed(struct sink *sink, struct scraped *s, const struct expo
 	tally->kept += status == APPEND_OK || status == APPEND_SAME;
 }
 
-static bool page_is_timed(const struct target *t, const struct expo_page *page)
+/* The page's values into the row; true when some sample has its own time. */
+static bool values_take(struct ingest *in, const struct expo_page *page)
 {
+	double *values = in->values.items;
 	bool timed = false;
-	for (size_t i = 0; i < page->sample_count; i++)
-		timed |= page->samples[i].t_ms != EXPO_NO_TIME;
-	return timed && !(t->job && t->job->ignore_timestamps);
+	if (in->row.count == page->sample_count) {
+		for (size_t i = 0; i < page->sample_count; i++) {
+			values[i] = page->samples[i].value;
+			timed |= page->samples[i].t_ms != EXPO_NO_TIME;
+		}
+		return timed;
+	}
+	/* The rest is dropped by relabelling. */
+	for (size_t i = 0; i < in->row.count; i++) {
+		const struct expo_sample *sample = &page->samples[in->row_from.items[i]];
+		values[i] = sample->value;
+		timed |= sample->t_ms != EXPO_NO_TIME;
+	}
+	return timed;
 }
 
 /* False when the page must go the slow way. */
 static bool append_same_shape(struct sink *sink, struct target *t, const struct expo_page *page, int64_t t_ms, struct ingest_tally *tally)
 {
 	struct ingest *in = t->ingest;
-	if (!page->same_shape || !in->row_is_page || page->sample_count != in->page_samples || page_is_timed(t, page))
+	if (!page->same_shape || !in->row_is_page || page->sample_count != in->page_samples)
+		return false;
+	if (values_take(in, page) && !(t->job && t->job->ignore_timestamps))
 		return false;
 	double *values = in->values.items;
-	if (in->row.count == page->sample_count)
-		for (size_t i = 0; i < in->row.count; i++)
-			values[i] = page->samples[i].value;
-	else
-		for (size_t i = 0; i < in->row.count; i++)
-			values[i] = page->samples[in->row_from.items[i]].value;
 	for (size_t i = 0; !in->row_is_live && i < in->row_scraped.count; i++)
 		tally->added += !in->row_scraped.items[i]->live;
 	tally->refused = sink->ops->append_row(sink, in->row.items, values, in->row.count, t_ms);

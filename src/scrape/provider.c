@@ -116,7 +116,7 @@ struct provider *provider_new(const struct sd *sd, void (*changed)(void *), void
 void provider_stop(struct provider *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->stop = true;
+	__atomic_store_n(&p->stop, true, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&p->wake);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -146,6 +146,7 @@ bool provider_take(struct provider *p)
 	if (any)
 		memcpy(p->taken_error, p->error, sizeof p->error);
 	p->is_ready = p->succeeded;
+	p->was_tried = p->tried;
 	p->is_fresh = p->error_changed = false;
 	pthread_mutex_unlock(&p->lock);
 	return any;
@@ -153,7 +154,7 @@ bool provider_take(struct provider *p)
 
 static void tell(struct provider *p, bool any)
 {
-	if (any && p->changed && !p->stop)
+	if (any && p->changed && !provider_stopped(p))
 		p->changed(p->context);
 }
 
@@ -170,6 +171,7 @@ void provider_publish(struct provider *p, const struct yield *y, const char *err
 {
 	pthread_mutex_lock(&p->lock);
 	bool news = set_error(p, error ? error : "");
+	p->tried = true;
 	if (!error && !p->succeeded)
 		news = p->is_fresh = p->succeeded = true;
 	if (news || !yield_eq(p->is_fresh ? &p->fresh : &p->taken, y)) {
@@ -184,6 +186,7 @@ void provider_fail(struct provider *p, const char *why)
 {
 	pthread_mutex_lock(&p->lock);
 	bool news = set_error(p, why);
+	p->tried = true;
 	pthread_mutex_unlock(&p->lock);
 	tell(p, news);
 }
@@ -197,9 +200,9 @@ bool provider_sleep(struct provider *p, int64_t ms)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&p->lock);
-	while (!p->stop && pthread_cond_timedwait(&p->wake, &p->lock, &until) != ETIMEDOUT)
+	while (!provider_stopped(p) && pthread_cond_timedwait(&p->wake, &p->lock, &until) != ETIMEDOUT)
 		;
-	bool go_on = !p->stop;
+	bool go_on = !provider_stopped(p);
 	pthread_mutex_unlock(&p->lock);
 	return go_on;
 }

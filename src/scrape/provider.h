@@ -32,14 +32,14 @@ struct provider {
 	bool runs;
 	volatile bool stop;
 	struct yield fresh; /* published and not yet taken */
-	bool is_fresh, succeeded;
+	bool is_fresh, succeeded, tried;
 	char error[400]; /* of the last try; empty: it succeeded */
 	bool error_changed;
 	void (*changed)(void *context);
 	void *context;
 	/* The caller's side. */
 	struct yield taken;
-	bool is_ready;
+	bool is_ready, was_tried;
 	char taken_error[400];
 };
 struct provider *provider_new(const struct sd *sd, void (*changed)(void *), void *context);
@@ -48,6 +48,11 @@ void provider_stop(struct provider *p);
 void provider_free(struct provider *p);
 /* True when there was something new. */
 bool provider_take(struct provider *p);
+
+static inline bool provider_stopped(const struct provider *p)
+{
+	return __atomic_load_n(&p->stop, __ATOMIC_RELAXED);
+}
 
 /* For the threads. Publishing what was published before changes nothing. `error`: what of it could not be found again; NULL: nothing. */
 void provider_publish(struct provider *p, const struct yield *y, const char *error);

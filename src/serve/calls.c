@@ -213,18 +213,15 @@ void call_start(struct daemon *d, struct exchange *x, const struct message *m)
 	gate_read(&d->gate, &c->read, daemon_now(d));
 }
 
-bool call_gone(struct daemon *d, struct exchange *x)
+void call_gone(struct daemon *d, struct exchange *x)
 {
 	struct call *c = exchange_user(x);
 
-	if (!c)
-		return false;
 	c->cancel = true;
 	c->exchange = NULL;
 	d->self.queries_canceled++;
 	if (gate_withdraw(&d->gate, &c->read))
 		call_free(c);
-	return true;
 }
 
 void calls_cancel(struct daemon *d)

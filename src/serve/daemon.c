@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -193,6 +195,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	struct daemon *d = NEW(struct daemon);
 
 	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
+	mallopt(M_ARENA_MAX, 1); /* queries take large blocks and give them back: a heap for each worker would keep them all */
 	signal(SIGPIPE, SIG_IGN);
 	daemon_init(d, options, stop);
 	bool ok = keeping_open(d, e) && listen_on(d, e);
@@ -205,6 +208,11 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 		timers_start(d);
 		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
 			server_host(d->server), server_port(d->server));
+		if (options->json) {
+			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
+				server_port(d->server));
+			fflush(stdout);
+		}
 	} else {
 		handles_close(d);
 	}

@@ -133,8 +133,8 @@ void judgement_drop(struct daemon *d);
 
 /* calls.c */
 void call_start(struct daemon *d, struct exchange *x, const struct message *m);
-/* The client went away. False: it is no call's. */
-bool call_gone(struct daemon *d, struct exchange *x);
+/* The client went away. */
+void call_gone(struct daemon *d, struct exchange *x);
 void calls_cancel(struct daemon *d);
 
 /* requests.c: routes that the loop answers itself; the rest are jobs. */
@@ -155,6 +155,6 @@ void events_close(struct daemon *d);
 bool generation_load(struct daemon *d, struct error *e);
 /* Asks for it; done when the gate allows. `x`: who is to be told, or NULL. */
 void daemon_reload(struct daemon *d, struct exchange *x);
-void reload_forget(struct daemon *d, struct exchange *x);
+bool reload_gone(struct daemon *d, struct exchange *x);
 
 #endif

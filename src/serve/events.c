@@ -13,6 +13,7 @@ void events_open(struct daemon *d, struct exchange *x)
 	}
 	self_count_request(&d->self, "/api/goodput/v1/events", 200, 0, 0);
 	VEC_PUSH(&d->listeners, x);
+	exchange_set_user(x, d); /* who has none is not told that the client went */
 	exchange_begin(x, 200, "text/event-stream", "Cache-Control: no-store\r\n");
 	exchange_write(x, STR(": goodput\n\n"));
 }

@@ -107,6 +107,7 @@ void receiving_start(struct daemon *d, struct exchange *x, const struct message 
 	*r = (struct receipt){ .write.run = on_write, .daemon = d, .exchange = x, .begin_ns = clock_monotonic_ns() };
 	arena_init(&r->arena);
 	r->body = arena_str(&r->arena, m->body);
+	exchange_set_user(x, r);
 	VEC_PUSH(&d->receipts, r);
 	gate_write(&d->gate, &r->write, daemon_now(d));
 }

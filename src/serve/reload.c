@@ -100,11 +100,15 @@ void daemon_reload(struct daemon *d, struct exchange *x)
 
 	*r = (struct reload){ .write.run = on_write, .daemon = d, .exchange = x };
 	d->reloading = r;
+	if (x)
+		exchange_set_user(x, r);
 	gate_write(&d->gate, &r->write, daemon_now(d));
 }
 
-void reload_forget(struct daemon *d, struct exchange *x)
+bool reload_gone(struct daemon *d, struct exchange *x)
 {
-	if (d->reloading && d->reloading->exchange == x)
-		d->reloading->exchange = NULL;
+	if (!d->reloading || d->reloading->exchange != x)
+		return false;
+	d->reloading->exchange = NULL;
+	return true;
 }

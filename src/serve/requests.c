@@ -240,8 +240,8 @@ void request_gone(void *context, struct exchange *x)
 {
 	struct daemon *d = context;
 
-	if (!events_gone(d, x) && !receiving_gone(d, x) && !call_gone(d, x))
-		reload_forget(d, x);
+	if (!events_gone(d, x) && !receiving_gone(d, x) && !reload_gone(d, x))
+		call_gone(d, x);
 }
 
 void request_refused(void *context, int status)

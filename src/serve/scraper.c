@@ -26,7 +26,12 @@ static void tick_set(struct scrapee *s)
 {
 	int64_t now_ms = clock_now_ms(), since = (now_ms - s->offset_ms) % s->interval_ms;
 
-	s->due_ms = now_ms - since + s->interval_ms;
+	int64_t due_ms = now_ms - since + s->interval_ms;
+
+	/* Timers may fire a moment early: the tick that was just served is not the next one. */
+	if (due_ms == s->due_ms)
+		due_ms += s->interval_ms;
+	s->due_ms = due_ms;
 	uv_update_time(&s->daemon->loop);
 	uv_timer_start(&s->timer, scrape_begin, (uint64_t)(s->due_ms - now_ms), 0);
 }

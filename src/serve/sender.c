@@ -103,6 +103,11 @@ static const char *const *headers_of(const struct sender *s, struct arena *arena
 	return all;
 }
 
+static bool stopped(const struct sender *s)
+{
+	return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
+}
+
 enum verdict { TAKEN, AGAIN, GIVEN_UP };
 
 static enum verdict verdict_of(const struct http_answer *a)
@@ -154,7 +159,7 @@ static void stats_add(struct sender *s, enum verdict verdict, const struct queue
 		s->stats.newest_sent_ms = batch->t_ms;
 	snprintf(s->stats.error, sizeof s->stats.error, "%s", verdict == TAKEN ? "" : why);
 	pthread_mutex_unlock(&s->lock);
-	if (s->stop || !news)
+	if (stopped(s) || !news)
 		return;
 	if (verdict == TAKEN)
 		log_note("remote write to " STR_FMT ": goes on", STR_ARG(s->config->url));
@@ -165,7 +170,7 @@ static void stats_add(struct sender *s, enum verdict verdict, const struct queue
 
 static void pause_for(const struct sender *s, int64_t ms)
 {
-	for (int64_t until = clock_monotonic_ns() + ms * 1000000; !s->stop && clock_monotonic_ns() < until;) {
+	for (int64_t until = clock_monotonic_ns() + ms * 1000000; !stopped(s) && clock_monotonic_ns() < until;) {
 		int64_t left = (until - clock_monotonic_ns()) / 1000000 + 1, step = left < STEP_MS ? left : STEP_MS;
 		nanosleep(&(struct timespec){ 0, step * 1000000 }, NULL);
 	}
@@ -182,13 +187,13 @@ static bool batch_send(struct sender *s, struct arena *arena, const struct queue
 			return true;
 		}
 		enum verdict verdict = batch_post(s, arena, batch, why, sizeof why);
-		if (s->stop && verdict != TAKEN)
+		if (stopped(s) && verdict != TAKEN)
 			return false;
 		stats_add(s, verdict, batch, why);
 		if (verdict != AGAIN)
 			return true;
 		pause_for(s, backoff_ms);
-		if (s->stop)
+		if (stopped(s))
 			return false;
 		backoff_ms = backoff_ms * 2 < s->config->max_backoff_ms ? backoff_ms * 2 : s->config->max_backoff_ms;
 	}
@@ -199,7 +204,7 @@ static void *sender_main(void *user)
 	struct sender *s = user;
 	struct arena arena;
 	arena_init(&arena);
-	while (!s->stop) {
+	while (!stopped(s)) {
 		struct queue_batch batch;
 		if (queue_next(s->queue, &arena, &batch, LOOK_MS) && batch_send(s, &arena, &batch))
 			queue_done(s->queue, &batch);
@@ -235,7 +240,7 @@ void sender_close(struct sender *s)
 		return;
 	if (!sender_commit(s, &e))
 		log_warning("%s", e.message);
-	s->stop = true;
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
 	queue_wake(s->queue);
 	if (s->runs)
 		pthread_join(s->thread, NULL);

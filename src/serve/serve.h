@@ -16,6 +16,7 @@ struct serve_options {
 	const char *const *webhooks; /* told of alerts */
 	size_t webhook_count;
 	int64_t webhook_repeat_ms;
+	bool json;              /* says on standard output where it listens, as JSON */
 	bool receive;           /* remote write */
 	bool finding_alerts;    /* findings are alerts too */
 	const char *store_path; /* NULL: in memory, without retention */

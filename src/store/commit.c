@@ -7,6 +7,7 @@
 
 enum {
 	CHUNK_MS_MOST = 2 * 3600 * 1000,
+	COMMITS_MOST = 2 * 3600, /* one a second */
 	BATCH_SERIES = 4096,
 	DEAD_LEAST = 1000, /* series without samples that are worth writing the others anew */
 	LOOSE_SET = 256,
@@ -147,19 +148,26 @@ static bool log_is_long(const struct store *s, uint64_t start)
 	return s->disk->log_written - start > (most > LOG_LEAST ? most : LOG_LEAST);
 }
 
+/* Who comes no more is sealed after that many commits too. It is not the clock of the samples that counts: one of them may be in the
+ * future. */
+static bool is_due_by_age(const struct store *s, uint64_t log_first, uint64_t log_start)
+{
+	return s->disk->log_seq - log_first >= COMMITS_MOST || log_is_long(s, log_start);
+}
+
 static bool group_is_due(const struct store *s, const struct group *g)
 {
-	return g->rows &&
-	       (g->rows >= g->target || (uint64_t)g->t[g->rows - 1] - (uint64_t)g->t[0] >= CHUNK_MS_MOST || log_is_long(s, g->log_start));
+	return g->rows && (g->rows >= g->target || (uint64_t)g->t[g->rows - 1] - (uint64_t)g->t[0] >= CHUNK_MS_MOST ||
+				  is_due_by_age(s, g->log_first, g->log_start));
 }
 
 static bool loose_is_due(const struct store *s)
 {
 	const struct disk *disk = s->disk;
+	size_t many = (size_t)disk->options.chunk_rows * disk->loose.count;
 
-	return disk->loose_samples &&
-	       (disk->loose_samples >= LOOSE_MOST || disk->loose_samples >= (size_t)disk->options.chunk_rows * disk->loose.count ||
-		       s->newest_ms - disk->loose_first_ms >= CHUNK_MS_MOST || log_is_long(s, disk->loose_log_start));
+	return disk->loose_samples && (disk->loose_samples >= LOOSE_MOST || disk->loose_samples >= many ||
+					      is_due_by_age(s, disk->loose_log_first, disk->loose_log_start));
 }
 
 static int compare_series(const void *a, const void *b)

@@ -3,7 +3,7 @@
 #include "store/internal.h"
 
 /* The first chunks of the groups of one start end at different times, so that they are not all sealed in the same second. */
-enum { ROWS_FIRST_CAP = 16, ROWS_LEAST = 64, GROUP_LEAST = 8, GROUP_MOST = 1 << 16 };
+enum { ROWS_LEAST = 64, GROUP_LEAST = 8, GROUP_MOST = 1 << 16 };
 
 /* ---- rows ---- */
 
@@ -36,14 +36,24 @@ struct group *group_new(struct store *s, struct set *set)
 	return g;
 }
 
+static void group_free_rows(struct group *g)
+{
+	for (uint32_t i = 0; i < g->cap / GROUP_BLOCK; i++)
+		mem_free(g->blocks[i]);
+	mem_free(g->blocks);
+	mem_free(g->t);
+	g->blocks = NULL;
+	g->t = NULL;
+	g->cap = 0;
+}
+
 void group_free(struct group *g)
 {
 	if (!g)
 		return;
 	mem_free(g->row);
 	mem_free(g->columns);
-	mem_free(g->t);
-	mem_free(g->values);
+	group_free_rows(g);
 	mem_free(g->absent);
 	mem_free(g->last);
 	mem_free(g);
@@ -52,14 +62,15 @@ void group_free(struct group *g)
 double *group_room(struct group *g)
 {
 	if (g->rows == g->cap) {
-		uint32_t cap = g->cap ? g->cap * 2 : ROWS_FIRST_CAP;
+		uint32_t cap = g->cap + GROUP_BLOCK;
 		g->t = mem_resize(g->t, cap, sizeof *g->t);
-		g->values = mem_resize(g->values, (size_t)cap * g->set->count, sizeof *g->values);
+		g->blocks = mem_resize(g->blocks, cap / GROUP_BLOCK, sizeof *g->blocks);
+		g->blocks[g->cap / GROUP_BLOCK] = mem_resize(NULL, (size_t)GROUP_BLOCK * g->set->count, sizeof(double));
 		if (g->absent)
 			g->absent = mem_resize(g->absent, cap * group_words(g), sizeof *g->absent);
 		g->cap = cap;
 	}
-	return g->values + (size_t)g->rows * g->set->count;
+	return group_row(g, g->rows);
 }
 
 void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *absent, size_t samples)
@@ -78,7 +89,7 @@ void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *
 		g->log_first = s->disk->log_seq;
 		g->log_start = s->disk->log_written;
 	}
-	memcpy(g->last, g->values + (size_t)g->rows * g->set->count, g->set->count * sizeof *g->last);
+	memcpy(g->last, group_row(g, g->rows), g->set->count * sizeof *g->last);
 	g->t[g->rows++] = t_ms;
 	g->newest_ms = t_ms;
 	store_count(s, t_ms, samples);
@@ -88,7 +99,7 @@ int64_t group_series_newest(const struct group *g, uint32_t column, double *valu
 {
 	for (uint32_t row = g->rows; row-- > 0;)
 		if (group_has(g, row, column)) {
-			*value = g->values[(size_t)row * g->set->count + column];
+			*value = group_row(g, row)[column];
 			return g->t[row];
 		}
 	return INT64_MIN;
@@ -113,7 +124,8 @@ void group_forget(struct group *g, uint32_t rows)
 
 	g->rows -= rows;
 	memmove(g->t, g->t + rows, g->rows * sizeof *g->t);
-	memmove(g->values, g->values + rows * count, g->rows * count * sizeof *g->values);
+	for (uint32_t row = 0; row < g->rows; row++)
+		memcpy(group_row(g, row), group_row(g, row + rows), count * sizeof(double));
 	if (g->absent && g->rows) {
 		memmove(g->absent, g->absent + rows * words, g->rows * words * sizeof *g->absent);
 	} else {
@@ -148,11 +160,7 @@ void group_sealed(struct store *s, struct group *g)
 	if (!group_release(g, g->misfit)) {
 		group_forget(g, g->rows);
 		/* Full groups are as large as all of the head should be: what is free now is another's. */
-		mem_free(g->t);
-		mem_free(g->values);
-		g->t = NULL;
-		g->values = NULL;
-		g->cap = 0;
+		group_free_rows(g);
 		g->fresh = true;
 		g->target = disk->options.chunk_rows;
 		return;

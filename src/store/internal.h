@@ -110,6 +110,9 @@ void set_free(struct set *set);
 
 /* ---- groups ---- */
 
+/* Blocks of one size are used again by the next group, where growing arrays would leave holes. */
+enum { GROUP_BLOCK = 16 };
+
 struct group {
 	struct set *set;
 	struct series **row; /* the page's order, in which rows come; NULL until one was seen whole */
@@ -117,7 +120,7 @@ struct group {
 	uint32_t rows, cap;
 	uint32_t target; /* rows at which it is sealed */
 	int64_t *t;
-	double *values;   /* row by row */
+	double **blocks;  /* values row by row, GROUP_BLOCK rows a block */
 	uint64_t *absent; /* row by row, a bit a column; NULL: none is */
 	double *last;     /* values of the newest row, kept when sealed */
 	int64_t newest_ms;
@@ -130,6 +133,10 @@ struct group {
 static inline size_t group_words(const struct group *g)
 {
 	return (g->set->count + 63) / 64;
+}
+static inline double *group_row(const struct group *g, size_t row)
+{
+	return g->blocks[row / GROUP_BLOCK] + row % GROUP_BLOCK * g->set->count;
 }
 static inline bool group_has(const struct group *g, uint32_t row, uint32_t column)
 {

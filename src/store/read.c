@@ -239,7 +239,7 @@ static void group_read(struct reading *r, struct touch *touch)
 			continue;
 		if (!g->absent) {
 			for (size_t row = 0; row < span.count; row++)
-				x->v[x->count + row] = g->values[(span.from + row) * touch->set->count + i];
+				x->v[x->count + row] = group_row(g, span.from + row)[i];
 			gather_times(r, x, before, g->t + span.from, span.count, true);
 			x->count += span.count;
 			continue;
@@ -249,7 +249,7 @@ static void group_read(struct reading *r, struct touch *touch)
 			if (!group_has(g, (uint32_t)row, i))
 				continue;
 			x->t[x->count] = g->t[row];
-			x->v[x->count++] = g->values[row * touch->set->count + i];
+			x->v[x->count++] = group_row(g, row)[i];
 		}
 	}
 }

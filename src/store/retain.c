@@ -155,6 +155,39 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 
 /* ---- figures ---- */
 
+static void nearer(int64_t first_ms, int64_t last_ms, int64_t from_ms, bool *found, int64_t *t_ms)
+{
+	int64_t t = first_ms > from_ms ? first_ms : from_ms;
+
+	if (last_ms < from_ms || (*found && t >= *t_ms))
+		return;
+	*found = true;
+	*t_ms = t;
+}
+
+bool store_next_time(const struct store *s, int64_t from_ms, int64_t *t_ms)
+{
+	bool found = false;
+
+	for (size_t id = 0; id < s->series_count; id++) {
+		const struct series *series = series_at(s, id);
+		if (series->count)
+			nearer(series->t[0], series->t[series->count - 1], from_ms, &found, t_ms);
+	}
+	if (!s->disk)
+		return found;
+	VEC_EACH (&s->disk->groups, g)
+		if ((*g)->rows)
+			nearer((*g)->t[0], (*g)->t[(*g)->rows - 1], from_ms, &found, t_ms);
+	VEC_EACH (&s->disk->sets, set) {
+		if (!*set)
+			continue;
+		VEC_EACH (&(*set)->chunks, chunk)
+			nearer(chunk->t_first, chunk->t_last, from_ms, &found, t_ms);
+	}
+	return found;
+}
+
 void store_stats(const struct store *s, struct store_stats *stats)
 {
 	struct disk *disk = s->disk;

@@ -25,7 +25,7 @@ static struct head_column column_merge(struct arena *arena, const struct series 
 			v[n] = series_values(loose)[l];
 		}
 		t[n] = g->t[row];
-		v[n++] = g->values[(size_t)row * g->set->count + column];
+		v[n++] = group_row(g, row)[column];
 	}
 	for (; l < loose_count; l++, n++) {
 		t[n] = loose->t[l];
@@ -51,7 +51,7 @@ static struct head_column column_of(struct disk *disk, const struct set *set, ui
 		return column_merge(&disk->arena, loose, g, i);
 	double *v = arena_alloc(&disk->arena, g->rows * sizeof *v);
 	for (uint32_t row = 0; row < g->rows; row++)
-		v[row] = g->values[(size_t)row * set->count + i];
+		v[row] = group_row(g, row)[i];
 	return (struct head_column){ g->t, v, g->rows };
 }
 

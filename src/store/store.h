@@ -68,6 +68,9 @@ size_t store_sample_count(const struct store *s);
 /* Times of the oldest and newest sample; false when empty. */
 bool store_bounds(const struct store *s, int64_t *oldest_ms, int64_t *newest_ms);
 
+/* The first time at or after from_ms at which there may be a sample; false when there is none. */
+bool store_next_time(const struct store *s, int64_t from_ms, int64_t *t_ms);
+
 /* All series that match and have samples with from_ms <= t <= to_ms, cut to that window (stale markers included), in no
  * promised order. The array is in the arena; sample memory is the store's own where possible (no copy); from disk it is in the arena. A
  * chunk that cannot be read is left out and logged. */

@@ -37,6 +37,8 @@ struct config {
 
 /* NULL with an error: nothing of it is to be used. */
 struct config *config_read(const char *path, struct error *e);
+/* Of a text. Without look_at_files, rule_files and scrape_config_files are only checked. */
+struct config *config_parse(struct str source, struct str text, bool look_at_files, struct error *e);
 void config_free(struct config *c);
 /* Tells all notes on stderr. */
 void config_log_notes(const struct config *c);

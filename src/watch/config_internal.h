@@ -8,6 +8,7 @@
 struct config_reader {
 	struct config *config;
 	struct job_defaults defaults;
+	bool look_at_files; /* that the text names */
 };
 void config_note(void *reader, const struct yaml *node, const char *text);
 bool config_remote_writes(struct config_reader *r, const struct yaml *list, struct error *e);

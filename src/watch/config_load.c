@@ -165,7 +165,7 @@ static bool read_job_files(struct config_reader *r, const struct yaml *list, str
 	YAML_EACH (ok ? list : NULL, name) {
 		glob_t found;
 		struct str pattern = access_path(&r->config->arena, r->defaults.folder, name->text);
-		if (glob(pattern.ptr, 0, NULL, &found) != 0)
+		if (!r->look_at_files || glob(pattern.ptr, 0, NULL, &found) != 0)
 			continue;
 		for (size_t i = 0; ok && i < found.gl_pathc; i++)
 			ok = read_job_file(r, found.gl_pathv[i], e);
@@ -206,28 +206,40 @@ static bool read_root(struct config_reader *r, const struct yaml *root, struct e
 	       config_remote_writes(r, yaml_get(root, "remote_write"), e);
 }
 
-static struct str folder_of(struct arena *arena, const char *path)
+static struct str folder_of(struct arena *arena, struct str path)
 {
-	const char *slash = strrchr(path, '/');
-	return slash ? arena_str(arena, str_of(path, (size_t)(slash - path) + (slash == path))) : STR_EMPTY;
+	size_t length = path.len;
+	while (length && path.ptr[length - 1] != '/')
+		length--;
+	return arena_str(arena, str_head(path, length > 1 ? length - 1 : length));
+}
+
+struct config *config_parse(struct str source, struct str text, bool look_at_files, struct error *e)
+{
+	struct config *c = NEW(struct config);
+	arena_init(&c->arena);
+	c->source = arena_str(&c->arena, source);
+	c->text = arena_str(&c->arena, text);
+	c->scrape_interval_ms = c->evaluation_interval_ms = 60000;
+	c->scrape_timeout_ms = 10000;
+	struct config_reader r = { c, { .note = config_note, .folder = folder_of(&c->arena, c->source) }, look_at_files };
+	r.defaults.context = &r;
+	struct yaml *root = yaml_parse(&c->arena, c->source, c->text, e);
+	if (root && read_root(&r, root, e))
+		return c;
+	config_free(c);
+	return NULL;
 }
 
 struct config *config_read(const char *path, struct error *e)
 {
-	struct config *c = NEW(struct config);
-	arena_init(&c->arena);
-	c->source = arena_str(&c->arena, str_from(path));
-	c->scrape_interval_ms = c->evaluation_interval_ms = 60000;
-	c->scrape_timeout_ms = 10000;
-	struct config_reader r = { c, { .note = config_note, .folder = folder_of(&c->arena, path) } };
-	r.defaults.context = &r;
-	if (file_read(&c->arena, path, CONFIG_FILE_MAX, &c->text, e)) {
-		struct yaml *root = yaml_parse(&c->arena, c->source, c->text, e);
-		if (root && read_root(&r, root, e))
-			return c;
-	}
-	config_free(c);
-	return NULL;
+	struct arena arena;
+	struct str text;
+	arena_init(&arena);
+	bool ok = file_read(&arena, path, CONFIG_FILE_MAX, &text, e);
+	struct config *c = ok ? config_parse(str_from(path), text, true, e) : NULL;
+	arena_fini(&arena);
+	return c;
 }
 
 void config_free(struct config *c)

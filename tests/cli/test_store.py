@@ -42,7 +42,7 @@ class Store(CliTest):
         self.fill('a{b="c"} 1 1.5\na{b="c"} 2 2.5\n# EOF\n')
         self.assertEqual(goodput("store", "dump", self.path).out, 'a{b="c"} 1 1500\na{b="c"} 2 2500\n')
         out = goodput("store", "dump", "--format", "openmetrics", self.path).out
-        self.assertEqual(out, 'a{b="c"} 1.0 1.5\na{b="c"} 2.0 2.5\n# EOF\n')
+        self.assertEqual(out, 'a{b="c"} 1 1.500\na{b="c"} 2 2.500\n# EOF\n')
 
     def test_older_is_refused_and_told(self):
         self.fill()

@@ -5,6 +5,7 @@ import http.client
 import http.server
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -188,10 +189,17 @@ class Workshop:
         return server
 
     def sim(self, *args, replicas=1):
-        port = free_port()
-        sim = self.start([PROGRAM, "sim", "--port", str(port), "--replicas", str(replicas), *args], port)
-        sim.wait(lambda: sim.ask("/health").status == 200, what="the simulator")
-        return sim
+        """On successive ports, outside those that the system hands out; tried again when somebody has one of them."""
+        for last in (False, False, False, True):
+            port = random.randrange(12000, 30000)
+            sim = self.start([PROGRAM, "sim", "--port", str(port), "--replicas", str(replicas), *args], port)
+            try:
+                sim.wait(lambda s=sim: s.ask("/health").status == 200, what="the simulator")
+                return sim
+            except AssertionError:
+                if last:
+                    raise
+        return None
 
     def prometheus(self, config, *flags):
         port = free_port()
@@ -206,4 +214,8 @@ class Workshop:
                 server.end()
         for pages in self.pages:
             pages.close()
+        logs = [server.log() for server in self.servers]
         shutil.rmtree(self.folder, ignore_errors=True)
+        for log in logs:
+            if "Sanitizer" in log or "runtime error" in log:
+                raise AssertionError(log[:4000])

@@ -198,6 +198,20 @@ class BadClients(Case):
         s.wait(lambda: "goodput_queries_running 0" in s.ask("/metrics").text, timeout=10, what="the end of the query")
         self.assertEqual(s.api("query", query="load").status, 200)
 
+    def test_gone_before_the_answer(self):
+        """Whatever was asked: reloads, writes, events."""
+        s = self.serve("--remote-write-receiver", "--store", self.shop.path("samples.goodput"))
+        for head in (b"POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+                     b"POST /api/v1/write HTTP/1.1\r\nHost: x\r\nContent-Encoding: snappy\r\nContent-Length: 1\r\n\r\n\0",
+                     b"GET /api/goodput/v1/events HTTP/1.1\r\nHost: x\r\n\r\n", b"GET /api/v1/query?query=load HTTP/1.1\r\nHost: x\r\n\r\n"):
+            for wait in (0, 0.001, 0.02):
+                for _ in range(10):
+                    with socket.create_connection(("127.0.0.1", s.port)) as c:
+                        c.sendall(head)
+                        time.sleep(wait)
+        s.wait(lambda: "goodput_connections 1\n" in s.ask("/metrics").text, what="the end of the connections")
+        self.assertEqual(s.api("query", query="load").status, 200)
+
     def test_limits(self):
         s = self.serve("--query-timeout", "200ms", "--query-max-samples", "1000")
         answer = s.api("query", query="sum_over_time(vector(1)[1h:1s])")

@@ -301,9 +301,49 @@ static void any_pattern_is_handled(void **state)
 	assert_true(accepted > 20000);
 }
 
+static void finds_anywhere(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		size_t from, start, end;
+		bool found;
+		const char *expanded; /* of "<$0|$1>" */
+	} cases[] = {
+		{ "b+", "abbc", 0, 1, 3, true, "<bb|>" },
+		{ "b+", "abbc", 2, 2, 3, true, "<b|>" },
+		{ "(b)c", "abc", 0, 1, 3, true, "<bc|b>" },
+		{ "^b", "ab", 1, 0, 0, false, NULL }, /* the text begins at 0, wherever the search does */
+		{ "a$", "ab", 0, 0, 0, false, NULL },
+		{ "b$", "ab", 0, 1, 2, true, "<b|>" },
+		{ "a.b", "a\nb", 0, 0, 0, false, NULL }, /* as in Go: no newline */
+		{ "x*", "ab", 2, 2, 2, true, "<|>" },
+		{ "plain", "a plain text", 0, 2, 7, true, "<plain|>" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct regex *re = regex_search_new(str_from(cases[i].pattern), NULL);
+		struct str text = str_from(cases[i].text);
+		size_t start = 0, end = 0;
+		struct buf out;
+
+		assert_non_null(re);
+		assert_int_equal(regex_find(re, text, cases[i].from, &start, &end), cases[i].found);
+		if (cases[i].found) {
+			buf_init(&out, 100);
+			regex_expand_found(re, text, STR("<$0|$1>"), &out);
+			assert_int_equal(start, cases[i].start);
+			assert_int_equal(end, cases[i].end);
+			assert_string_equal(buf_cstr(&out), cases[i].expanded);
+			buf_fini(&out);
+		}
+		regex_free(re);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_anywhere),
 		cmocka_unit_test(matches_like_prometheus),
 		cmocka_unit_test(refuses_what_re2_lacks),
 		cmocka_unit_test(literals_are_known),

@@ -1,0 +1,120 @@
+"""Many simulated servers, scraped every second, with queries, reloads and failures: nothing missed but what was injected, no growth beyond the samples.
+
+    tests/serve/soak.py [SECONDS]        20 by default; `make soak` runs 600
+
+The last lines say what was measured. Exit status 1 when something was missed.
+"""
+
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import daemon  # noqa: E402
+
+REPLICAS, QUERY_THREADS = 64, 2
+QUERIES = ["sum(rate(vllm:generation_tokens_total[30s]))", "histogram_quantile(0.99, sum by (le) (rate(vllm:time_to_first_token_seconds_bucket[1m])))",
+           "count(up == 1)", "topk(3, vllm:num_requests_running)", "sum by (instance) (vllm:num_requests_waiting)"]
+
+
+def metric(server, name):
+    found = re.search(r"^%s (\S+)$" % re.escape(name), server.ask("/metrics").text, re.M)
+    return float(found.group(1)) if found else 0.0
+
+
+class Soak:
+    def __init__(self, seconds):
+        self.seconds, self.stop, self.errors, self.asked = seconds, False, [], 0
+        self.shop = daemon.Workshop()
+
+    def start(self):
+        self.sim = self.shop.sim("--self-traffic", "rate=32,prompt=200,output=40", replicas=REPLICAS)
+        targets = ", ".join("'127.0.0.1:%d'" % (self.sim.port + i) for i in range(REPLICAS))
+        config = self.shop.path("goodput.yml", "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yml]\n"
+                                "scrape_configs: [{job_name: vllm, static_configs: [{targets: [%s]}]}]\n" % targets)
+        self.shop.path("rules.yml", "groups:\n- name: g\n  rules:\n  - {record: 'fleet:tokens:rate30s', expr: 'sum(rate(vllm:generation_tokens_total[30s]))'}\n")
+        self.server = self.shop.goodput("--config", config, "--store", self.shop.path("samples.goodput"), "--evaluation-interval", "5s")
+        self.server.wait(lambda: self.server.value("count(up == 1)") == REPLICAS, timeout=60, what="all targets")
+
+    def ask_on(self, seed):
+        r = random.Random(seed)
+        while not self.stop:
+            now = time.time()
+            try:
+                query = r.choice(QUERIES)
+                if r.random() < 0.5:
+                    answer = self.server.api("query", query=query)
+                else:
+                    answer = self.server.api("query_range", query=query, start=now - 300, end=now, step=15)
+                self.asked += 1
+                if answer.status != 200:
+                    self.errors.append("%s: %s" % (query, answer.text[:200]))
+            except OSError as error:
+                self.errors.append("%s: %s" % (query, error))
+            time.sleep(r.uniform(0.01, 0.2))
+
+    def disturb(self):
+        """A reload, a client that goes away, a target that fails for two seconds."""
+        self.server.process.send_signal(signal.SIGHUP)
+        faulty = random.randrange(REPLICAS)
+        self.sim.ask("/goodput/fault", method="POST", body=b"crash:down=2,replica=%d" % faulty)
+
+    def run(self):
+        self.start()
+        begin, memory, taken = time.time(), metric(self.server, "process_resident_memory_bytes"), time.time()
+        samples, scrapes = metric(self.server, "goodput_samples_appended_total"), metric(self.server, "goodput_scrapes_total")
+        failed = metric(self.server, "goodput_scrapes_failed_total")
+        cpu = metric(self.server, "process_cpu_seconds_total")
+        threads = [threading.Thread(target=self.ask_on, args=(i,)) for i in range(QUERY_THREADS)]
+        for t in threads:
+            t.start()
+        injected = 0
+        while time.time() - begin < self.seconds:
+            time.sleep(min(6, max(0.0, self.seconds - (time.time() - begin))))
+            if self.seconds - (time.time() - begin) > 4:
+                self.disturb()
+                injected += 1
+        self.stop = True
+        for t in threads:
+            t.join()
+        elapsed = time.time() - taken
+        memory = metric(self.server, "process_resident_memory_bytes") - memory
+        samples = metric(self.server, "goodput_samples_appended_total") - samples
+        scrapes = metric(self.server, "goodput_scrapes_total") - scrapes
+        failed = metric(self.server, "goodput_scrapes_failed_total") - failed
+        skipped = metric(self.server, "goodput_scrapes_skipped_total")
+        cpu = metric(self.server, "process_cpu_seconds_total") - cpu
+        lateness = metric(self.server, "goodput_scrape_lateness_seconds_total") / max(1, metric(self.server, "goodput_scrapes_total"))
+        print("%.0f s, %d targets at 1 s: %d scrapes, %d failed (%d faults of 2 s), %d skipped, mean lateness %.1f ms" %
+              (elapsed, REPLICAS, scrapes, failed, injected, skipped, lateness * 1000))
+        print("%d samples, %d queries, %d errors; memory grew by %.1f MB (%.1f bytes a sample); %.2f CPU" %
+              (samples, self.asked, len(self.errors), memory / 1e6, memory / max(1, samples), cpu / elapsed))
+        expected = REPLICAS * elapsed
+        assert not self.errors, self.errors[:5]
+        assert skipped <= injected * 2, "%d scrapes skipped" % skipped
+        assert scrapes >= expected - 2 * REPLICAS, "%d scrapes of %d" % (scrapes, expected)
+        assert failed <= injected * 4, "%d scrapes failed, %d were made to" % (failed, injected * 3)
+        status = self.server.end(signal.SIGTERM)
+        assert status == 0, self.server.log()
+
+
+def main():
+    soak = Soak(float(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    try:
+        soak.run()
+    except AssertionError as error:
+        print("soak: %s" % error)
+        return 1
+    finally:
+        soak.stop = True
+        soak.shop.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
