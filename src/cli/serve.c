@@ -87,8 +87,9 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 	struct error e = { 0 };
 	struct arena arena;
 
-	if (!source_is_named(&source, targets))
-		return command_usage(self, "what shall be watched? Name targets, or a file with --targets or --config");
+	if (!source_is_named(&source, targets) && !a->serve.receive)
+		return command_usage(self, "what shall be watched? Name targets, or a file with --targets or --config, or let others write "
+					   "with --remote-write-receiver");
 	a->serve.webhooks = a->webhooks.items;
 	a->serve.webhook_count = a->webhooks.count;
 	a->serve.json = a->global.json;
@@ -104,7 +105,7 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "watch a fleet all the time: scrape, judge, and answer as Prometheus does",
-	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", NULL },
+	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", "[OPTIONS] --remote-write-receiver", NULL },
 	.description =
 		"Scrapes the targets, keeps what they show, judges all signals again and again, and answers Prometheus's HTTP API: "
 		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, rules, alerts, status, format_query and "

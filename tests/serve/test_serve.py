@@ -354,7 +354,7 @@ class Operators(Case):
         """A Prometheus writes here what it scrapes; both then have the same samples, through a restart of ours."""
         store, port = self.shop.path("samples.goodput"), daemon.free_port()
         args = ["--store", store, "--remote-write-receiver", "--scrape-interval", "1h", "--port", str(port)]
-        s = self.shop.goodput(*args, "127.0.0.1:1")
+        s = self.shop.goodput(*args)
         config = self.shop.path("prometheus.yml", "global: {scrape_interval: 200ms}\nscrape_configs:\n- job_name: p\n  static_configs: [{targets: ['%s']}]\n"
                                 "remote_write:\n- url: %s/api/v1/write\n  queue_config: {batch_send_deadline: 200ms, min_backoff: 30ms, max_backoff: 200ms}\n" % (self.target, s.url))
         p = self.shop.prometheus(config)
@@ -362,7 +362,7 @@ class Operators(Case):
         for number in (signal.SIGTERM, signal.SIGKILL):
             s.end(number)
             time.sleep(0.5)
-            s = self.shop.goodput(*args, "127.0.0.1:1")
+            s = self.shop.goodput(*args)
             time.sleep(1)
         self.pages.pages["/metrics"] = None
         time.sleep(1.5)
