@@ -13,6 +13,12 @@ static const struct label *read_labels(const struct yaml *map, struct arena *are
 		yaml_error(map, e, "labels: expected a map of name: value");
 		return NULL;
 	}
+	/* A sample has room for 64 labels; job, instance, the name and the sample's own want some too. */
+	enum { STATIC_LABELS_MAX = 48 };
+	if (map->count > STATIC_LABELS_MAX) {
+		yaml_error(map, e, "labels: at most %d", STATIC_LABELS_MAX);
+		return NULL;
+	}
 	struct label *labels = ARENA_ARRAY(arena, struct label, map->count + 1);
 	YAML_EACH (map, label) {
 		if (label->kind != YAML_SCALAR || !label->key.len || !str_is_utf8(label->key) || !str_is_utf8(label->text)) {
