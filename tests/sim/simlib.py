@@ -36,7 +36,7 @@ class Sim:
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        _, rest = self.process.communicate(timeout=20)
+        _, rest = self.process.communicate(timeout=60)
         self.lines.append(rest)
         text = ''.join(self.lines)
         assert self.process.returncode == 0, 'exit %s: %s' % (self.process.returncode, text[-3000:])
@@ -134,7 +134,7 @@ def main(tests):
     """Runs functions by name (all, or those of the command line); prints one line each; exit 1 when one failed."""
     wanted = [t for t in sys.argv[1:] if not t.startswith('-')]
     failed = 0
-    for name, test in tests.items():
+    for name, test in list(tests.items()):
         if not name.startswith('test_') or (wanted and name not in wanted):
             continue
         begin = time.monotonic()
