@@ -38,6 +38,14 @@ void json_text_if(struct json *j, const char *key, struct str text)
 		json_text(j, key, text);
 }
 
+void json_list(struct json *j, const char *key, const struct str *texts, size_t count)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < count; i++)
+		json_text(j, NULL, texts[i]);
+	json_close(j, ']');
+}
+
 void json_number(struct json *j, const char *key, double value)
 {
 	if (!isfinite(value))

@@ -17,6 +17,8 @@ void json_close(struct json *j, char bracket);                 /* '}' or ']' */
 void json_text(struct json *j, const char *key, struct str text);
 /* Left out when empty. */
 void json_text_if(struct json *j, const char *key, struct str text);
+/* A list of texts. */
+void json_list(struct json *j, const char *key, const struct str *texts, size_t count);
 /* Left out when not finite: JSON has no such numbers. */
 void json_number(struct json *j, const char *key, double value);
 void json_integer(struct json *j, const char *key, int64_t value);

@@ -182,9 +182,9 @@ const char *severity_name(enum severity s);
 
 enum action_grade { ACTION_NOW, ACTION_SHIFT, ACTION_LATER };
 const char *action_grade_name(enum action_grade grade); /* as in files: "now", "shift", "later" */
-struct action_spec {
+struct action {
 	enum action_grade grade;
-	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in */
+	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in for a finding */
 };
 
 /* At which scopes a finding is looked for. */
@@ -209,7 +209,7 @@ struct finding_spec {
 	size_t counter_count;
 	struct str *suppresses; /* finding ids */
 	size_t suppresses_count;
-	struct action_spec *actions;
+	struct action *actions;
 	size_t action_count;
 	struct str requirement, source_file;
 	int line, column;

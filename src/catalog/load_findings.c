@@ -82,7 +82,7 @@ static bool load_roles(struct loader *l, const struct yaml *map, struct finding_
 
 /* ---- actions ---- */
 
-static bool load_action(const struct yaml *node, struct action_spec *action, struct error *e)
+static bool load_action(const struct yaml *node, struct action *action, struct error *e)
 {
 	if (node->kind == YAML_SCALAR) {
 		action->text = node->text;
@@ -96,19 +96,19 @@ static bool load_action(const struct yaml *node, struct action_spec *action, str
 /* An override of one grade leaves the others: the kept ones are copied before the new ones are added. */
 static bool load_grade(struct loader *l, const struct yaml *list, enum action_grade grade, struct finding_spec *spec, struct error *e)
 {
-	struct action_spec *old = spec->actions;
+	struct action *old = spec->actions;
 	size_t old_count = spec->action_count;
 
 	if (!load_is_list(list, "actions", e))
 		return false;
-	spec->actions = ARENA_ARRAY(l->arena, struct action_spec, old_count + list->count);
+	spec->actions = ARENA_ARRAY(l->arena, struct action, old_count + list->count);
 	spec->action_count = 0;
 	for (size_t i = 0; i < old_count; i++) {
 		if (old[i].grade != grade)
 			spec->actions[spec->action_count++] = old[i];
 	}
 	YAML_EACH (list, node) {
-		struct action_spec *action = &spec->actions[spec->action_count++];
+		struct action *action = &spec->actions[spec->action_count++];
 
 		action->grade = grade;
 		if (!load_action(node, action, e))

@@ -2,14 +2,6 @@
 #include "cli/render.h"
 #include "web/report.h"
 
-static void print_texts(struct json *j, const char *key, const struct str *texts, size_t count)
-{
-	json_open(j, key, '[');
-	for (size_t i = 0; i < count; i++)
-		json_text(j, NULL, texts[i]);
-	json_close(j, ']');
-}
-
 static void print_window(struct json *j, const char *key, const struct window *window, enum span_kind kind)
 {
 	json_open(j, key, '{');
@@ -35,7 +27,7 @@ static void print_backend(struct json *j, const struct watch *w)
 	json_number(j, "scrape_interval_s", (double)w->interval_ms / 1000);
 	json_integer(j, "replicas_dropped", (int64_t)s->replicas_dropped);
 	json_text_if(j, "replica_label", s->replica_label);
-	print_texts(j, "warnings", s->warnings, s->warning_count);
+	json_list(j, "warnings", s->warnings, s->warning_count);
 	json_close(j, '}');
 }
 

@@ -2,6 +2,7 @@
 #include "cli/signals_explain.h"
 
 #include "catalog/expression.h"
+#include "web/report.h"
 
 enum { LABEL_INDENT = 15 };
 
@@ -145,14 +146,6 @@ void signal_json(struct json *j, const struct catalog *c, const struct signal_sp
 	buf_fini(&text);
 }
 
-static void names_json(struct json *j, const char *key, const struct str *names, size_t count)
-{
-	json_open(j, key, '[');
-	for (size_t i = 0; i < count; i++)
-		json_text(j, NULL, names[i]);
-	json_close(j, ']');
-}
-
 void finding_json(struct json *j, const struct finding_spec *f)
 {
 	struct buf text;
@@ -169,19 +162,10 @@ void finding_json(struct json *j, const struct finding_spec *f)
 	buf_reset(&text);
 	expression_text(f->critical, &text);
 	json_text_if(j, "critical", buf_str(&text));
-	names_json(j, "evidence", f->evidence, f->evidence_count);
-	names_json(j, "counter", f->counter, f->counter_count);
-	names_json(j, "suppresses", f->suppresses, f->suppresses_count);
-	json_open(j, "actions", '[');
-	for (size_t i = 0; i < f->action_count; i++) {
-		json_open(j, NULL, '{');
-		json_text(j, "grade", str_from(action_grade_name(f->actions[i].grade)));
-		json_text(j, "text", f->actions[i].text);
-		json_text_if(j, "risk", f->actions[i].risk);
-		json_text_if(j, "command", f->actions[i].command);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
+	json_list(j, "evidence", f->evidence, f->evidence_count);
+	json_list(j, "counter", f->counter, f->counter_count);
+	json_list(j, "suppresses", f->suppresses, f->suppresses_count);
+	report_print_actions(j, f->actions, f->action_count);
 	json_text_if(j, "requirement", f->requirement);
 	json_close(j, '}');
 	buf_fini(&text);

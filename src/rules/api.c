@@ -27,7 +27,7 @@ static void json_date(struct json *j, const char *key, int64_t t_ms)
 	json_text(j, key, str_of(text, (size_t)length + 1));
 }
 
-static void json_pairs(struct json *j, const char *key, const struct label *items, size_t count)
+void rules_print_labels(struct json *j, const char *key, const struct label *items, size_t count)
 {
 	json_open(j, key, '{');
 	for (size_t i = 0; i < count; i++)
@@ -50,8 +50,8 @@ static void print_alert(struct json *j, const struct alert *alert)
 	buf_init(&value, 64);
 	go_float(alert->value, 'e', -1, &value);
 	json_open(j, NULL, '{');
-	json_pairs(j, "labels", alert->labels->items, alert->labels->count);
-	json_pairs(j, "annotations", alert->annotations.items, alert->annotations.count);
+	rules_print_labels(j, "labels", alert->labels->items, alert->labels->count);
+	rules_print_labels(j, "annotations", alert->annotations.items, alert->annotations.count);
 	json_text(j, "state", str_from(alert_state_name(alert->state)));
 	json_date(j, "activeAt", alert->active_ms);
 	if (alert->keep_firing_since_ms)

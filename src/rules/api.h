@@ -18,6 +18,8 @@ struct rules_filter {                      /* all zero: everything */
 
 /* {"groups":[...]} of several sets of rules (files', findings'), in order. Groups of which no rule is left are left out when filtered. */
 void rules_print_groups(struct json *j, const char *key, const struct rules *const *sets, size_t count, const struct rules_filter *filter);
+/* {"name":"value"}; what is sent to Alertmanagers has it too. */
+void rules_print_labels(struct json *j, const char *key, const struct label *items, size_t count);
 /* {"alerts":[...]}: the active ones. */
 void rules_print_alerts(struct json *j, const char *key, const struct rules *const *sets, size_t count);
 

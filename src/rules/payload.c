@@ -1,6 +1,7 @@
 #include "rules/payload.h"
 
 #include "base/json.h"
+#include "rules/api.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -21,14 +22,6 @@ static void json_date(struct json *j, const char *key, int64_t t_ms)
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text, sizeof text, "%s.%03dZ", date, (int)(t_ms % 1000));
 	json_text(j, key, str_from(text));
-}
-
-static void json_labels(struct json *j, const char *key, const struct label *items, size_t count)
-{
-	json_open(j, key, '{');
-	for (size_t i = 0; i < count; i++)
-		json_text(j, items[i].name.ptr, items[i].value);
-	json_close(j, '}');
 }
 
 static void json_link(struct json *j, const struct notice *n, struct str external_url)
@@ -57,8 +50,8 @@ static void json_link(struct json *j, const struct notice *n, struct str externa
 
 static void json_notice(struct json *j, const struct notice *n, struct str external_url)
 {
-	json_labels(j, "labels", n->labels->items, n->labels->count);
-	json_labels(j, "annotations", n->annotations.items, n->annotations.count);
+	rules_print_labels(j, "labels", n->labels->items, n->labels->count);
+	rules_print_labels(j, "annotations", n->annotations.items, n->annotations.count);
 	json_date(j, "startsAt", n->starts_ms);
 	json_link(j, n, external_url);
 }
@@ -141,7 +134,7 @@ void payload_webhook(struct buf *out, const struct notice *const *list, size_t c
 	json_integer(&j, "truncatedAlerts", 0);
 	json_text(&j, "status", firing ? STR("firing") : STR("resolved"));
 	json_text(&j, "receiver", receiver);
-	json_labels(&j, "groupLabels", NULL, 0);
+	rules_print_labels(&j, "groupLabels", NULL, 0);
 	json_common(&j, "commonLabels", list, count, false);
 	json_common(&j, "commonAnnotations", list, count, true);
 	json_text(&j, "externalURL", external_url);

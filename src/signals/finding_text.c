@@ -186,7 +186,7 @@ static void fill_actions(struct evaluation *ev, struct arena *arena, struct find
 	f->action_count = f->spec->action_count;
 	f->actions = ARENA_ARRAY(arena, struct action, f->action_count + 1);
 	for (size_t i = 0; i < f->action_count; i++) {
-		const struct action_spec *a = &f->spec->actions[i];
+		const struct action *a = &f->spec->actions[i];
 		f->actions[i] = (struct action){ a->grade, fill_placeholders(arena, &p, a->text), fill_placeholders(arena, &p, a->risk),
 			fill_placeholders(arena, &in_command, a->command) };
 	}

@@ -30,11 +30,6 @@ struct window {
 	int64_t history_ms;     /* trends, ages and onsets may look back to here */
 };
 
-struct action {
-	enum action_grade grade;
-	struct str text, risk, command; /* placeholders filled in */
-};
-
 struct evidence_line {
 	const struct signal_spec *signal;
 	struct reading reading;
@@ -50,7 +45,7 @@ struct finding {
 	struct str detail;             /* what a detector wants to add: alias names, line numbers ...; may be empty */
 	struct evidence_line *evidence, *counter;
 	size_t evidence_count, counter_count;
-	struct action *actions;
+	struct action *actions; /* placeholders filled in */
 	size_t action_count;
 	int64_t onset_ms;     /* first moment at which it was raised; 0 unknown */
 	int64_t last_ms;      /* last moment at which it was raised */

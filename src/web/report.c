@@ -158,23 +158,15 @@ static void print_evidence(struct json *j, const char *key, const struct evidenc
 	json_close(j, ']');
 }
 
-static void print_texts(struct json *j, const char *key, const struct str *texts, size_t count)
-{
-	json_open(j, key, '[');
-	for (size_t i = 0; i < count; i++)
-		json_text(j, NULL, texts[i]);
-	json_close(j, ']');
-}
-
-static void print_actions(struct json *j, const struct finding *f)
+void report_print_actions(struct json *j, const struct action *actions, size_t count)
 {
 	json_open(j, "actions", '[');
-	for (size_t i = 0; i < f->action_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		json_open(j, NULL, '{');
-		json_text(j, "grade", str_from(action_grade_name(f->actions[i].grade)));
-		json_text(j, "text", f->actions[i].text);
-		json_text_if(j, "risk", f->actions[i].risk);
-		json_text_if(j, "command", f->actions[i].command);
+		json_text(j, "grade", str_from(action_grade_name(actions[i].grade)));
+		json_text(j, "text", actions[i].text);
+		json_text_if(j, "risk", actions[i].risk);
+		json_text_if(j, "command", actions[i].command);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -189,7 +181,7 @@ static void print_finding(struct json *j, const struct report *r, const struct f
 		json_text(j, "scope", scope_label(r, f->scope));
 		json_text(j, "kind", str_from(scope_kind_name(f->scope->kind)));
 	}
-	print_texts(j, "where", f->where, f->where_count);
+	json_list(j, "where", f->where, f->where_count);
 	json_integer(j, "where_all", (int64_t)f->where_all);
 	json_text(j, "title", f->title);
 	json_text_if(j, "detail", f->detail);
@@ -203,10 +195,10 @@ static void print_finding(struct json *j, const struct report *r, const struct f
 		json_null(j, "suppressed_by");
 	print_evidence(j, "evidence", f->evidence, f->evidence_count);
 	print_evidence(j, "counter", f->counter, f->counter_count);
-	print_texts(j, "changed", f->changed, f->changed_count);
+	json_list(j, "changed", f->changed, f->changed_count);
 	if (reading_known(&f->blast))
 		print_reading(j, "blast", &f->blast, STR("1/s"), NULL);
-	print_actions(j, f);
+	report_print_actions(j, f->actions, f->action_count);
 	json_text_if(j, "explain", f->spec->explain);
 	json_close(j, '}');
 }
@@ -245,7 +237,7 @@ static void print_binding(struct json *j, const struct target_report *t)
 	json_text_if(j, "version_low", b->version_low);
 	json_text_if(j, "version_high", b->version_high);
 	json_text_if(j, "flavour", b->flavour);
-	print_texts(j, "unknown_families", b->unknown_families, b->unknown_count);
+	json_list(j, "unknown_families", b->unknown_families, b->unknown_count);
 }
 
 static void print_target(struct json *j, const struct target_report *t)

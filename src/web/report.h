@@ -6,10 +6,12 @@
 #include "signals/report.h"
 
 /* Members of the object that is open. */
-void report_print_verdict(struct json *j, const struct report *r);  /* "verdict": {...} */
-void report_print_targets(struct json *j, const struct report *r);  /* "targets": coverage and binding of each */
-void report_print_scopes(struct json *j, const struct report *r);   /* "scopes": readings */
-void report_print_findings(struct json *j, const struct report *r); /* "findings" */
+void report_print_verdict(struct json *j, const struct report *r); /* "verdict": {...} */
+void report_print_targets(struct json *j, const struct report *r); /* "targets": coverage and binding of each */
+void report_print_scopes(struct json *j, const struct report *r);  /* "scopes": readings */
+void report_print_actions(
+	struct json *j, const struct action *actions, size_t count); /* "actions": of a finding, or of its entry in the catalogue */
+void report_print_findings(struct json *j, const struct report *r);  /* "findings" */
 
 /* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
 const char *verdict_severity(const struct report *r);
