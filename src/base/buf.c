@@ -140,6 +140,25 @@ static bool json_is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+void buf_add_rune(struct buf *b, uint32_t rune)
+{
+	if (rune < 0x80) {
+		buf_add_c(b, (char)rune);
+	} else if (rune < 0x800) {
+		buf_add_c(b, (char)(0xc0 | rune >> 6));
+		buf_add_c(b, (char)(0x80 | (rune & 63)));
+	} else if (rune < 0x10000) {
+		buf_add_c(b, (char)(0xe0 | rune >> 12));
+		buf_add_c(b, (char)(0x80 | (rune >> 6 & 63)));
+		buf_add_c(b, (char)(0x80 | (rune & 63)));
+	} else {
+		buf_add_c(b, (char)(0xf0 | rune >> 18));
+		buf_add_c(b, (char)(0x80 | (rune >> 12 & 63)));
+		buf_add_c(b, (char)(0x80 | (rune >> 6 & 63)));
+		buf_add_c(b, (char)(0x80 | (rune & 63)));
+	}
+}
+
 static void buf_add_json_ascii(struct buf *b, unsigned char c)
 {
 	static const char escapes[] = "btn\0fr"; /* from 8, '\b', on */

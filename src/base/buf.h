@@ -27,6 +27,8 @@ void buf_vprintf(struct buf *b, const char *format, va_list args);
 void buf_add_i64(struct buf *b, int64_t value);
 /* Shortest decimal that reads back as the same double; see number.h for the two styles. */
 void buf_add_double(struct buf *b, double value);
+/* One code point as UTF-8. */
+void buf_add_rune(struct buf *b, uint32_t rune);
 /* s as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void buf_add_json(struct buf *b, struct str s);
 /* Room for at least `size` more bytes; NULL when that is above max. Then set b->len. */

@@ -3,6 +3,7 @@
 #define GOODPUT_CLI_RENDER_H
 
 #include "cli/page.h"
+#include "signals/phrase.h"
 #include "watch/watch.h"
 #include "web/report.h"
 
@@ -15,8 +16,6 @@ void render_json(const struct watch *w, struct buf *out);
 void render_text(struct page *p, const struct watch *w, const struct render_options *o);
 void render_markdown(const struct watch *w, const struct render_options *o, struct buf *out);
 
-/* The verdict without the severity in front of it. */
-struct str verdict_sentence(const struct report *r);
 /* The text with its blanks STICKY. */
 void add_sticky(struct buf *out, struct str text);
 /* Is the signal's reading at the scope part of the short page? Not when it does not apply to this engine. */
@@ -31,7 +30,5 @@ void reading_value_phrase(
 	const struct report *r, const struct signal_spec *signal, const struct reading *reading, double *events, struct buf *out);
 /* "2026-01-15 00:00:00Z to 00:05:00Z (5m)" */
 void window_phrase(const struct window *window, struct buf *out);
-/* "3 of 32: pod-a, pod-b, pod-c" with at most `most` names; the rest counted. */
-void where_phrase(const struct finding *f, size_t most, struct buf *out);
 
 #endif

@@ -2,20 +2,6 @@
 #include "cli/render.h"
 #include "cli/render_parts.h"
 
-bool finding_is_listed(const struct finding *f)
-{
-	return !f->undecided && !f->suppressed_by;
-}
-
-void moment_phrase(int64_t t_ms, int64_t beside_ms, struct buf *out)
-{
-	char text[40], beside[40];
-
-	time_format(t_ms / 1000 * 1000, text);
-	time_format(beside_ms, beside);
-	buf_add_cstr(out, strncmp(text, beside, 11) == 0 ? text + 11 : text);
-}
-
 static bool is_under(const struct finding *f, const struct finding *cause)
 {
 	return f->suppressed_by == cause->spec && !f->undecided;

@@ -6,9 +6,6 @@
 #include "watch/watch.h"
 
 /* render_findings.c */
-bool finding_is_listed(const struct finding *f); /* decided and nobody's symptom */
-/* "12:00:00Z", with the day when it is another one than that of `beside`. */
-void moment_phrase(int64_t t_ms, int64_t beside_ms, struct buf *out);
 /* The symptoms of a cause: their ids; with `all`, their sentences. */
 void suppressed_phrase(const struct report *r, const struct finding *cause, bool all, struct buf *out);
 void undecided_phrase(const struct report *r, struct buf *out);

@@ -6,16 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-struct str verdict_sentence(const struct report *r)
-{
-	ptrdiff_t colon = str_search(r->verdict, STR(": "));
-
-	for (ptrdiff_t i = 0; i < colon; i++)
-		if (r->verdict.ptr[i] < 'A' || r->verdict.ptr[i] > 'Z')
-			return r->verdict;
-	return colon > 0 ? str_skip(r->verdict, (size_t)colon + 2) : r->verdict;
-}
-
 bool reading_is_shown(const struct signal_spec *signal, const struct reading *r)
 {
 	return r->kind != READING_CELLS && !(r->kind == READING_AT_LEAST && r->low <= 0) && /* at least nothing says nothing */
@@ -107,27 +97,4 @@ void window_phrase(const struct window *window, struct buf *out)
 
 	duration_format((window->to_ms - window->from_ms + 500) / 1000 * 1000, length);
 	buf_printf(out, "%s to %s (%s)", from, same_day ? to + 11 : to, length);
-}
-
-void where_phrase(const struct finding *f, size_t most, struct buf *out)
-{
-	if (!f->where_count) {
-		buf_add(out, f->scope ? f->scope->name : STR("fleet"));
-		return;
-	}
-	if (f->where_all > 8 && f->where_count == f->where_all && most < f->where_all) {
-		buf_printf(out, "all %zu", f->where_all);
-		return;
-	}
-	if (!most) {
-		buf_printf(out, "%zu of %zu", f->where_count, f->where_all);
-		return;
-	}
-	/* A pool's own name is no part of it. */
-	if (f->where_all > 1 && !(f->where_count == 1 && f->scope && str_eq(f->where[0], f->scope->name)))
-		buf_printf(out, "%zu of %zu: ", f->where_count, f->where_all);
-	for (size_t i = 0; i < f->where_count && i < most; i++)
-		buf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(f->where[i]));
-	if (f->where_count > most)
-		buf_printf(out, " and %zu more", f->where_count - most);
 }

@@ -123,32 +123,6 @@ struct row {
 	size_t order;
 };
 
-static double value_of(const struct report *r, const struct scope *s, const char *signal)
-{
-	const struct reading *reading = report_reading(r, s, signal);
-
-	return reading && reading_is_number(reading) ? isfinite(reading->high) ? reading->high : reading->low : 0;
-}
-
-/* Targets that findings name come first, then silent ones, then the slow and the queued. */
-static double badness(const struct report *r, const struct scope *s)
-{
-	double bad = 0;
-
-	for (size_t i = 0; i < r->finding_count; i++) {
-		const struct finding *f = &r->findings[i];
-
-		if (!finding_is_listed(f) || f->where_count == f->where_all)
-			continue;
-		for (size_t k = 0; k < f->where_count; k++)
-			if (str_eq(f->where[k], s->name))
-				bad += f->severity == SEVERITY_CRITICAL ? 1e6 : f->severity == SEVERITY_WARNING ? 1e4 : 100;
-	}
-	if (!scrape_answered(&r->targets[s->target].last))
-		bad += 1e3;
-	return bad + fmin(value_of(r, s, "ttft_p99"), 99) + fmin(value_of(r, s, "waiting") / 1000, 1);
-}
-
 static int row_compare(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -213,7 +187,7 @@ static size_t table_rows(const struct report *r, struct row *rows)
 
 	for (size_t i = 0; i < r->scope_count; i++)
 		if (r->scopes[i].kind == kind) {
-			rows[count] = (struct row){ &r->scopes[i], badness(r, &r->scopes[i]), count };
+			rows[count] = (struct row){ &r->scopes[i], scope_badness(r, &r->scopes[i]), count };
 			count++;
 		}
 	return count;

@@ -4,25 +4,6 @@
 
 #include <ctype.h>
 
-static void add_rune(struct buf *out, uint32_t rune)
-{
-	if (rune < 0x80) {
-		buf_add_c(out, (char)rune);
-	} else if (rune < 0x800) {
-		buf_add_c(out, (char)(0xc0 | rune >> 6));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	} else if (rune < 0x10000) {
-		buf_add_c(out, (char)(0xe0 | rune >> 12));
-		buf_add_c(out, (char)(0x80 | (rune >> 6 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	} else {
-		buf_add_c(out, (char)(0xf0 | rune >> 18));
-		buf_add_c(out, (char)(0x80 | (rune >> 12 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune >> 6 & 63)));
-		buf_add_c(out, (char)(0x80 | (rune & 63)));
-	}
-}
-
 static bool take_hexadecimal(struct template_parser *p, int digits, uint32_t *value)
 {
 	*value = 0;
@@ -57,7 +38,7 @@ static bool take_escape(struct template_parser *p, struct buf *out)
 	if (c == 'x')
 		buf_add_c(out, (char)rune);
 	else
-		add_rune(out, rune);
+		buf_add_rune(out, rune);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* The whole job for one span of time: findings over its moments, readings of the shown window, coverage, verdict. */
 #include "signals/incidents.h"
+#include "signals/phrase.h"
 #include "signals/verdict.h"
 
 #include <math.h>
@@ -275,4 +276,53 @@ const struct scope *report_scope(const struct report *r, struct str name)
 	if (count)
 		return count == 1 ? found : NULL;
 	return only_engine(r, name);
+}
+
+const char *verdict_severity(const struct report *r)
+{
+	if (r->any_finding && r->targets_judged)
+		return severity_name(r->worst);
+	if (r->exit_status == EXIT_UNKNOWN)
+		return "unknown";
+	for (size_t i = 0; i < r->finding_count; i++)
+		if (!r->findings[i].undecided && !r->findings[i].suppressed_by)
+			return "info";
+	return "fine";
+}
+
+struct str scope_label(const struct report *r, const struct scope *s)
+{
+	ptrdiff_t slash = str_find(s->name, '/');
+
+	if ((s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU) && r->fleet->targets.count == 1 && slash >= 0)
+		return str_skip(s->name, (size_t)slash + 1);
+	return s->name;
+}
+
+/* ---- who is to be looked at first ---- */
+
+static double value_of(const struct report *r, const struct scope *s, const char *signal)
+{
+	const struct reading *reading = report_reading(r, s, signal);
+
+	return reading && reading_is_number(reading) ? isfinite(reading->high) ? reading->high : reading->low : 0;
+}
+
+/* Targets that findings name come first, then silent ones, then the slow and the queued. */
+double scope_badness(const struct report *r, const struct scope *s)
+{
+	double bad = 0;
+
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct finding *f = &r->findings[i];
+
+		if (!finding_is_listed(f) || f->where_count == f->where_all)
+			continue;
+		for (size_t k = 0; k < f->where_count; k++)
+			if (str_eq(f->where[k], s->name))
+				bad += f->severity == SEVERITY_CRITICAL ? 1e6 : f->severity == SEVERITY_WARNING ? 1e4 : 100;
+	}
+	if (!scrape_answered(&r->targets[s->target].last))
+		bad += 1e3;
+	return bad + fmin(value_of(r, s, "ttft_p99"), 99) + fmin(value_of(r, s, "waiting") / 1000, 1);
 }

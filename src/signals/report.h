@@ -97,4 +97,13 @@ struct report {
 const struct reading *report_reading(const struct report *r, const struct scope *s, const char *signal);
 const struct scope *report_scope(const struct report *r, struct str name); /* by name; "fleet", "pod-a", "engine0" where unique, "gpu0" */
 
+/* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
+const char *verdict_severity(const struct report *r);
+/* What people and JSON call a scope: engines and GPUs of a lone target by their short name ("engine0"). */
+struct str scope_label(const struct report *r, const struct scope *s);
+
+/* How much a target, engine or GPU deserves to be seen first: whom findings name, then what is silent (1e3), then the slow and the queued. From
+ * 1e6: a critical finding is about it; from 1e4: a warning; from 100: a remark. */
+double scope_badness(const struct report *r, const struct scope *s);
+
 #endif

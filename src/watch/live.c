@@ -156,6 +156,24 @@ static bool becomes_remote(struct watch *w)
 	return true;
 }
 
+static void turns_keep(struct watch *w, const struct turns *turns)
+{
+	for (size_t i = 0; i < w->data.fleet.targets.count; i++)
+		w->data.fleet.targets.items[i]->turns = turns_count(turns, i);
+}
+
+bool live_round(struct watch *w, struct turns *turns, bool first, size_t *answered)
+{
+	round_ingest(w, turns, answered);
+	if (!first)
+		return true;
+	if (becomes_remote(w))
+		return false;
+	probe_turns(w, turns);
+	turns_keep(w, turns);
+	return true;
+}
+
 /* ---- rounds ---- */
 
 static bool window_length(const struct watch *w, int64_t *length_ms, struct error *e)
@@ -167,12 +185,6 @@ static bool window_length(const struct watch *w, int64_t *length_ms, struct erro
 		return true;
 	error_set(e, EXIT_USAGE, "--window %s: for live targets it is the time to watch, such as 10s or 1m", text);
 	return false;
-}
-
-static void turns_keep(struct watch *w, const struct turns *turns)
-{
-	for (size_t i = 0; i < w->data.fleet.targets.count; i++)
-		w->data.fleet.targets.items[i]->turns = turns_count(turns, i);
 }
 
 static bool more_rounds(struct watch *w, struct turns *turns, int64_t start_ns, int64_t length_ms, size_t rounds, struct error *e)

@@ -2,27 +2,6 @@
 
 #include <math.h>
 
-const char *verdict_severity(const struct report *r)
-{
-	if (r->any_finding && r->targets_judged)
-		return severity_name(r->worst);
-	if (r->exit_status == EXIT_UNKNOWN)
-		return "unknown";
-	for (size_t i = 0; i < r->finding_count; i++)
-		if (!r->findings[i].undecided && !r->findings[i].suppressed_by)
-			return "info";
-	return "fine";
-}
-
-struct str scope_label(const struct report *r, const struct scope *s)
-{
-	ptrdiff_t slash = str_find(s->name, '/');
-
-	if ((s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU) && r->fleet->targets.count == 1 && slash >= 0)
-		return str_skip(s->name, (size_t)slash + 1);
-	return s->name;
-}
-
 static const char *reading_kind_name(enum reading_kind kind)
 {
 	static const char *const names[] = { [READING_UNKNOWN] = "unknown",

@@ -13,9 +13,4 @@ void report_print_actions(
 	struct json *j, const struct action *actions, size_t count); /* "actions": of a finding, or of its entry in the catalogue */
 void report_print_findings(struct json *j, const struct report *r);  /* "findings" */
 
-/* The severity of the verdict: "critical", "warning", "info", "fine" or "unknown". */
-const char *verdict_severity(const struct report *r);
-/* What the JSON calls a scope: engines and GPUs of a lone target by their short name ("engine0"). */
-struct str scope_label(const struct report *r, const struct scope *s);
-
 #endif
