@@ -1,0 +1,160 @@
+#include "cli/demo_children.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ARGUMENTS_MOST = 48, SHOWN_MOST = 180, END_MS = 10000, STEP_NS = 50000000 };
+
+static void sleep_step(void)
+{
+	nanosleep(&(struct timespec){ 0, STEP_NS }, NULL);
+}
+
+static struct sockaddr_in loopback(int64_t port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static bool is_free(int64_t port)
+{
+	struct sockaddr_in address = loopback(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+int64_t free_ports(int64_t from, int count)
+{
+	int row = 0;
+
+	for (int64_t port = from; port < 65000; port++) {
+		row = is_free(port) ? row + 1 : 0;
+		if (row == count)
+			return port - count + 1;
+	}
+	return 0;
+}
+
+static bool takes_connections(int64_t port)
+{
+	struct sockaddr_in address = loopback(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void command_print(const char *const *arguments)
+{
+	size_t shown = 0;
+
+	printf("$ goodput");
+	for (; *arguments && shown < SHOWN_MOST; arguments++)
+		shown += (size_t)printf(" %s", *arguments);
+	printf(*arguments ? " ...\n" : "\n");
+	fflush(stdout);
+}
+
+/* In the child: what it says goes to `log`; it ends when the parent does. */
+static void child_become(char *const *argv, int log, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	dup2(log, STDERR_FILENO);
+	dup2(log, STDOUT_FILENO);
+	if (getppid() == parent)
+		execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+bool child_start(struct demo_children *c, const char *const *arguments, struct error *e)
+{
+	char *argv[ARGUMENTS_MOST] = { (char *)"goodput" };
+	pid_t parent = getpid();
+	int log = memfd_create("goodput-demo", MFD_CLOEXEC);
+
+	for (size_t i = 0; arguments[i] && i + 2 < ARGUMENTS_MOST; i++)
+		argv[i + 1] = (char *)arguments[i];
+	command_print(arguments);
+	pid_t pid = log < 0 ? -1 : fork();
+
+	if (pid == 0)
+		child_become(argv, log, parent);
+	if (pid < 0)
+		return error_set(e, EXIT_INTERNAL, "goodput %s does not start: %s", arguments[0], strerror(errno));
+	c->items[c->count].pid = pid;
+	c->items[c->count].name = arguments[0];
+	c->items[c->count++].log = log;
+	return true;
+}
+
+static void child_ended(struct demo_children *c, size_t i, struct error *e)
+{
+	char said[512] = "";
+	ssize_t length = pread(c->items[i].log, said, sizeof said - 1, 0);
+	struct str text = str_trim(str_of(said, length > 0 ? (size_t)length : 0));
+
+	c->items[i].pid = 0;
+	error_set(e, EXIT_INTERNAL, "goodput %s ended", c->items[i].name);
+	if (text.len)
+		error_hint(e, "it said: " STR_FMT, STR_ARG(text));
+}
+
+bool children_alive(struct demo_children *c, struct error *e)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (!c->items[i].pid || waitpid(c->items[i].pid, NULL, WNOHANG) != c->items[i].pid)
+			continue;
+		child_ended(c, i, e);
+		return false;
+	}
+	return true;
+}
+
+bool child_answers(struct demo_children *c, int64_t port, int64_t timeout_ms, const volatile bool *stop, struct error *e)
+{
+	for (int64_t end_ns = clock_monotonic_ns() + timeout_ms * 1000000; clock_monotonic_ns() < end_ns; sleep_step()) {
+		if (*stop)
+			return error_set(e, EXIT_INTERRUPTED, "interrupted");
+		if (!children_alive(c, e))
+			return false;
+		if (takes_connections(port))
+			return true;
+	}
+	return error_set(e, EXIT_INTERNAL, "goodput serve does not answer on port %lld", (long long)port);
+}
+
+void children_end(struct demo_children *c)
+{
+	int64_t kill_ns = clock_monotonic_ns() + (int64_t)END_MS * 1000000;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].pid)
+			kill(c->items[i].pid, SIGTERM);
+	for (size_t i = 0; i < c->count; i++) {
+		while (c->items[i].pid && waitpid(c->items[i].pid, NULL, WNOHANG) == 0) {
+			if (clock_monotonic_ns() > kill_ns)
+				kill(c->items[i].pid, SIGKILL);
+			sleep_step();
+		}
+		close(c->items[i].log);
+	}
+}
