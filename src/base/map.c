@@ -56,6 +56,20 @@ void *map_get(const struct map *m, struct str key)
 	return entry ? entry->value : NULL;
 }
 
+void *map_get_after(const struct map *m, struct str key, size_t *at)
+{
+	size_t next = *at + 1;
+
+	if (next >= m->count || !m->entries[next].key.ptr || !str_eq(m->entries[next].key, key)) {
+		const struct map_entry *entry = map_find(m, key, hash_bytes(key.ptr, key.len));
+		if (!entry)
+			return NULL;
+		next = (size_t)(entry - m->entries);
+	}
+	*at = next;
+	return m->entries[next].value;
+}
+
 bool map_has(const struct map *m, struct str key)
 {
 	return map_find(m, key, hash_bytes(key.ptr, key.len)) != NULL;
