@@ -1,5 +1,6 @@
-/* bench_remote_write SERIES ROUNDS [STORE]: bodies of 2,000 samples, one of each series a round, through the receiver into a store in memory, and
- * into a sink that keeps nothing, and into a store on disk where its file is named. Prints samples per CPU-second, and bytes per sample of the bodies. */
+/* bench_remote_write SERIES ROUNDS [STORE]: bodies of 2,000 samples, one of each series a round, through the receiver into a store in
+ * memory, and into a sink that keeps nothing, and into a store on disk where its file is named. Prints samples per CPU-second, and bytes
+ * per sample of the bodies. */
 #include "base/clock.h"
 #include "base/number.h"
 #include "expo/remote_write.h"

@@ -305,6 +305,21 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 	return views;
 }
 
+bool store_fold(const struct store *s, const struct matcher *matchers, size_t matcher_count, const struct series_windows *windows, bool falls,
+	series_fold_visit *visit, void *context)
+{
+	struct arena arena;
+	size_t id_count;
+
+	if (!s->disk)
+		return false;
+	arena_init(&arena);
+	const uint32_t *ids = index_select(&s->index, &arena, matchers, matcher_count, &id_count);
+	bool done = disk_fold(s, ids, id_count, windows, falls, visit, context);
+	arena_fini(&arena);
+	return done;
+}
+
 /* ---- label values ---- */
 
 static int compare_str(const void *a, const void *b)
