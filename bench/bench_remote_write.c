@@ -1,5 +1,6 @@
-/* bench_remote_write SERIES ROUNDS: bodies of 2,000 samples, one of each series a round, through the receiver into a store in memory, and
- * into a sink that keeps nothing. Prints samples per CPU-second, and bytes per sample of the bodies. */
+/* bench_remote_write SERIES ROUNDS [STORE]: bodies of 2,000 samples, one of each series a round, through the receiver into a store in
+ * memory, and into a sink that keeps nothing, and into a store on disk where its file is named. Prints samples per CPU-second, and bytes
+ * per sample of the bodies. */
 #include "base/clock.h"
 #include "base/number.h"
 #include "expo/remote_write.h"
@@ -7,8 +8,9 @@
 #include "store/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { PER_BODY = 2000 };
+enum { PER_BODY = 2000, COMMIT_BODIES = 4 };
 static const int64_t start_ms = 1768435200000;
 
 struct bodies {
@@ -74,7 +76,8 @@ static size_t nothing_row(struct sink *sink, struct series *const *series, const
 	return 0;
 }
 
-static void receive(const struct bodies *b, struct sink *sink, const char *what, int64_t samples)
+/* With a store on disk, a commit after COMMIT_BODIES of them: about a second's of the fleet. */
+static void receive(const struct bodies *b, struct sink *sink, struct store *commit, const char *what, int64_t samples)
 {
 	struct remote_receiver *r = remote_receiver_new(sink);
 	struct remote_tally tally;
@@ -83,11 +86,29 @@ static void receive(const struct bodies *b, struct sink *sink, const char *what,
 	for (size_t i = 0; i < b->items.count; i++) {
 		remote_receiver_ingest(r, b->items.items[i], &tally, &e);
 		taken += (int64_t)tally.samples;
+		if (commit && (i + 1) % COMMIT_BODIES == 0)
+			store_commit(commit, &e);
 	}
 	double seconds = (double)(clock_cpu_ns() - begin) / 1e9;
 	printf("received, %s: %.2f M samples per CPU-second%s\n", what, (double)samples / seconds / 1e6,
 		taken == samples ? "" : " (some were refused)");
 	remote_receiver_free(r);
+}
+
+static void receive_on_disk(const struct bodies *b, const char *path, int64_t samples)
+{
+	const struct store_options options = { 0 };
+	struct store_stats stats;
+	struct error e = { 0 };
+	struct store *store = store_open(path, &options, &e);
+	if (!store) {
+		error_print(&e, stderr);
+		exit(EXIT_FAILURE);
+	}
+	receive(b, store_sink(store), store, "into a file", samples);
+	store_stats(store, &stats);
+	printf("file: %.3f bytes a sample\n", (double)stats.file_bytes / (double)samples);
+	store_free(store);
 }
 
 int main(int argc, char **argv)
@@ -98,17 +119,19 @@ int main(int argc, char **argv)
 	int64_t series = 38400, rounds = 50;
 	if ((argc > 1 && !number_parse_i64(str_from(argv[1]), &series)) || (argc > 2 && !number_parse_i64(str_from(argv[2]), &rounds)) ||
 		series < 1 || rounds < 1) {
-		fprintf(stderr, "usage: bench_remote_write [SERIES [ROUNDS]]\n");
+		fprintf(stderr, "usage: bench_remote_write [SERIES [ROUNDS [STORE]]]\n");
 		return EXIT_USAGE;
 	}
 	int64_t samples = series * rounds;
 	double seconds = make(&b, series, rounds);
 	printf("written: %.2f M samples per CPU-second, %.1f bytes a sample\n", (double)samples / seconds / 1e6,
 		(double)b.bytes / (double)samples);
-	receive(&b, &nothing, "kept nowhere", samples);
+	receive(&b, &nothing, NULL, "kept nowhere", samples);
 	struct store *store = store_new();
-	receive(&b, store_sink(store), "into memory", samples);
+	receive(&b, store_sink(store), NULL, "into memory", samples);
 	store_free(store);
+	if (argc > 3)
+		receive_on_disk(&b, argv[3], samples);
 	VEC_EACH (&b.items, body)
 		mem_free((char *)body->ptr);
 	VEC_FREE(&b.items);

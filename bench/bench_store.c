@@ -132,7 +132,8 @@ static const struct {
 	{ "p99_by_le_now", "histogram_quantile(0.99, sum(rate(vllm:time_to_first_token_seconds_bucket[5m])) by (le))", 0, 0 },
 };
 
-static void run_queries(struct store *s)
+/* All, or the one of this name. */
+static void run_queries(struct store *s, const char *only)
 {
 	struct backend *backend = backend_embedded_new(s);
 	struct arena arena;
@@ -141,6 +142,8 @@ static void run_queries(struct store *s)
 	arena_init(&arena);
 	store_bounds(s, &oldest, &newest);
 	for (size_t q = 0; q < sizeof queries / sizeof *queries; q++) {
+		if (only && strcmp(only, queries[q].name) != 0)
+			continue;
 		double best = INFINITY, best_select = INFINITY, most = -INFINITY;
 		for (int round = 0; round < 7; round++) {
 			struct promql_value value;
@@ -186,18 +189,18 @@ int main(int argc, char **argv)
 	const struct store_options options = { 0 }, reading = { .read_only = true };
 	size_t samples = 0;
 
-	if (argc == 3 && strcmp(argv[1], "--read") == 0) {
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "--read") == 0) {
 		struct store *there = store_open(argv[2], &reading, &e);
 		if (!there) {
 			error_print(&e, stderr);
 			return 1;
 		}
-		run_queries(there);
+		run_queries(there, argv[3]);
 		store_free(there);
 		return 0;
 	}
 	if (argc != 2)
-		die("usage: bench_store FILE <rows, or bench_store --read FILE");
+		die("usage: bench_store FILE <rows, or bench_store --read FILE [QUERY]");
 	struct store *s = store_open(argv[1], &options, &e);
 	if (!s) {
 		error_print(&e, stderr);
@@ -224,7 +227,7 @@ int main(int argc, char **argv)
 	printf("open_ms\t%.1f\nopen_cpu_ms\t%.1f\n", (double)(clock_monotonic_ns() - begin) / 1e6,
 		(double)(clock_cpu_ns() - begin_cpu) / 1e6);
 	store_free(s);
-	run_queries(again);
+	run_queries(again, NULL);
 	store_free(again);
 	free(f.rows);
 	free(f.own);

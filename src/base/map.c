@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+enum { AHEAD = 4, AHEAD_BYTES = 320, CACHE_LINE = 64 };
+
 /* A slot holds an index into entries plus one; 0 is free. A removed entry keeps its slot until the next rebuild, so that
  * probing goes on behind it. */
 
@@ -54,6 +56,30 @@ void *map_get(const struct map *m, struct str key)
 	const struct map_entry *entry = map_find(m, key, hash_bytes(key.ptr, key.len));
 
 	return entry ? entry->value : NULL;
+}
+
+/* Keys that are asked for in order are cold in a large map: those of a few entries on are asked for from memory. */
+static void map_prefetch(const struct map *m, size_t index)
+{
+	if (index >= m->count || !m->entries[index].key.ptr)
+		return;
+	for (size_t line = 0; line < m->entries[index].key.len && line < AHEAD_BYTES; line += CACHE_LINE)
+		__builtin_prefetch(m->entries[index].key.ptr + line);
+}
+
+void *map_get_after(const struct map *m, struct str key, size_t *at)
+{
+	size_t next = *at + 1;
+
+	if (next >= m->count || !m->entries[next].key.ptr || !str_eq(m->entries[next].key, key)) {
+		const struct map_entry *entry = map_find(m, key, hash_bytes(key.ptr, key.len));
+		if (!entry)
+			return NULL;
+		next = (size_t)(entry - m->entries);
+	}
+	*at = next;
+	map_prefetch(m, next + AHEAD);
+	return m->entries[next].value;
 }
 
 bool map_has(const struct map *m, struct str key)

@@ -24,6 +24,8 @@ void map_fini(struct map *m);
 void map_clear(struct map *m);
 /* The value, or NULL. */
 void *map_get(const struct map *m, struct str key);
+/* The same for keys that come in the order in which they were put: the entry after the one found last, at `*at`, is tried first. */
+void *map_get_after(const struct map *m, struct str key, size_t *at);
 bool map_has(const struct map *m, struct str key);
 /* The entry of the key, made with value NULL when new; `*made` (may be NULL) tells. Valid until the next put. */
 struct map_entry *map_put(struct map *m, struct str key, bool *made);

@@ -250,9 +250,12 @@ struct remote_receiver {
 	struct sink *sink;
 	/* Encoded labels → struct series; `refused` for labels that no series may have. */
 	struct map known;
+	size_t known_at; /* the one found last: senders keep their order */
 	struct buf message;
 	VEC(struct part) parts;
 	VEC(struct remote_sample) samples;
+	VEC(struct sink_sample) going; /* into the sink, all at once */
+	VEC(uint8_t) statuses;
 };
 
 static char refused_place;
@@ -275,6 +278,8 @@ void remote_receiver_free(struct remote_receiver *r)
 	buf_fini(&r->message);
 	VEC_FREE(&r->parts);
 	VEC_FREE(&r->samples);
+	VEC_FREE(&r->going);
+	VEC_FREE(&r->statuses);
 	mem_free(r);
 }
 
@@ -358,7 +363,7 @@ static bool series_collect(void *context, struct series_reader *s)
 		return true;
 	struct part part = { .first = r->samples.count, .count = s->samples.count };
 	part.labels = s->labels_stand_together ? s->label_bytes : STR_EMPTY;
-	part.series = part.labels.len ? map_get(&r->known, part.labels) : NULL;
+	part.series = part.labels.len ? map_get_after(&r->known, part.labels, &r->known_at) : NULL;
 	if (!part.series && !labels_read(s->label_bytes))
 		return false;
 	VEC_PUSH(&r->parts, part);
@@ -397,23 +402,57 @@ static void sample_tell(struct ingestion *in, const struct part *part, const str
 				STR_ARG(str_head(label.value, 120)), (long long)sample->t_ms);
 }
 
-static void part_store(struct ingestion *in, const struct part *part)
+/* Its samples join those that go into the sink; samples of a series that cannot be are left out. */
+static void part_resolve(struct ingestion *in, struct part *part)
 {
-	struct sink *sink = in->receiver->sink;
+	struct remote_receiver *r = in->receiver;
 	void *series = series_find(in, part);
 	if (series == refused) {
 		in->tally->bad_series++;
+		part->count = 0;
 		return;
 	}
 	for (size_t i = 0; i < part->count; i++) {
-		const struct remote_sample *sample = &in->receiver->samples.items[part->first + i];
-		enum append_status status = sink->ops->append(sink, series, sample->t_ms, sample->value);
-		if (status == APPEND_OK)
+		const struct remote_sample *sample = &r->samples.items[part->first + i];
+		r->going.items[r->going.count++] = (struct sink_sample){ series, sample->t_ms, sample->value };
+	}
+}
+
+static void part_count(struct ingestion *in, const struct part *part, const uint8_t *statuses)
+{
+	for (size_t i = 0; i < part->count; i++) {
+		if (statuses[i] == APPEND_OK)
 			in->tally->samples++;
-		else if (status == APPEND_SAME)
+		else if (statuses[i] == APPEND_SAME)
 			in->tally->same++;
 		else
-			sample_tell(in, part, sample, status);
+			sample_tell(in, part, &in->receiver->samples.items[part->first + i], statuses[i]);
+	}
+}
+
+/* What is told is the first fault in the order of the body, be it of a series or of a sample. */
+static void parts_store(struct ingestion *in)
+{
+	struct remote_receiver *r = in->receiver;
+	struct error bad_series = { 0 }, *told = in->error;
+	size_t bad_part = SIZE_MAX;
+	VEC_RESERVE(&r->going, r->samples.count);
+	VEC_RESERVE(&r->statuses, r->samples.count);
+	r->going.count = 0;
+	in->error = &bad_series;
+	for (size_t i = 0; i < r->parts.count; i++) {
+		part_resolve(in, &r->parts.items[i]);
+		if (bad_series.set && bad_part == SIZE_MAX)
+			bad_part = i;
+	}
+	in->error = told;
+	sink_append_many(r->sink, r->going.items, r->going.count, r->statuses.items);
+	const uint8_t *statuses = r->statuses.items;
+	for (size_t i = 0; i < r->parts.count; i++) {
+		part_count(in, &r->parts.items[i], statuses);
+		statuses += r->parts.items[i].count;
+		if (i == bad_part && told && !told->set)
+			*told = bad_series;
 	}
 }
 
@@ -427,7 +466,6 @@ bool remote_receiver_ingest(struct remote_receiver *r, struct str body, struct r
 		return false;
 	if (r->known.count > SERIES_KNOWN_MAX)
 		map_clear(&r->known);
-	VEC_EACH (&r->parts, part)
-		part_store(&in, part);
+	parts_store(&in);
 	return true;
 }

@@ -14,6 +14,12 @@ enum append_status {
 	APPEND_OUT_OF_ORDER /* older than the newest: refused */
 };
 
+struct sink_sample {
+	struct series *series;
+	int64_t t_ms;
+	double value;
+};
+
 struct sink {
 	const struct sink_ops *ops;
 };
@@ -23,6 +29,18 @@ struct sink_ops {
 	enum append_status (*append)(struct sink *sink, struct series *series, int64_t t_ms, double value);
 	/* One scrape: values[i] of series[i], all at t_ms. Returns how many were refused. */
 	size_t (*append_row)(struct sink *sink, struct series *const *series, const double *values, size_t count, int64_t t_ms);
+	/* Samples of any series, in this order: statuses[i] (enum append_status) is what became of samples[i]. May be NULL: call
+	 * sink_append_many. */
+	void (*append_many)(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses);
 };
+
+static inline void sink_append_many(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses)
+{
+	if (sink->ops->append_many)
+		sink->ops->append_many(sink, samples, count, statuses);
+	else
+		for (size_t i = 0; i < count; i++)
+			statuses[i] = (uint8_t)sink->ops->append(sink, samples[i].series, samples[i].t_ms, samples[i].value);
+}
 
 #endif

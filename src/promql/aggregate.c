@@ -1,5 +1,6 @@
 /* sum avg min max count group stddev stdvar quantile: one result per group and step. */
 #include "promql/aggregate.h"
+#include "promql/fold.h"
 
 #include <math.h>
 
@@ -160,6 +161,9 @@ static void note_quantiles(struct aggregation *a)
 bool evaluate_aggregate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
 {
 	struct aggregation a = { .ev = ev, .n = n, .grid = grid };
+	enum fold_status streamed = stream_aggregate(ev, n, grid, out);
+	if (streamed != FOLD_NOT_HERE)
+		return streamed == FOLD_DONE;
 	if (n->aggregate.parameter && !evaluate(ev, n->aggregate.parameter, grid, &a.parameter))
 		return false;
 	if (!evaluate(ev, n->aggregate.expression, grid, &a.input) || !partition_init(&a.partition, ev, n, &a.input))

@@ -1,4 +1,4 @@
-/* The backend over an in-memory store. */
+/* The backend over our own store. */
 #include "base/mem.h"
 #include "promql/promql.h"
 #include "store/store.h"
@@ -66,6 +66,12 @@ static bool embedded_label_values(struct backend *b, struct arena *arena, struct
 	return true;
 }
 
+static bool embedded_fold(struct backend *b, const struct matcher *matchers, size_t matcher_count, const struct series_windows *windows,
+	bool falls, series_fold_visit *visit, void *context)
+{
+	return store_fold(store_of(b), matchers, matcher_count, windows, falls, visit, context);
+}
+
 static void embedded_free(struct backend *b)
 {
 	mem_free(b);
@@ -76,6 +82,7 @@ static const struct backend_ops embedded_ops = {
 	.query_range = embedded_query_range,
 	.select = embedded_select,
 	.label_values = embedded_label_values,
+	.fold = embedded_fold,
 	.free = embedded_free,
 };
 

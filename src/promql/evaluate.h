@@ -81,6 +81,8 @@ size_t frame_points(const struct frame *f, size_t steps);
 struct str column_label(const struct evaluation *ev, const struct column *c, struct str name);
 /* __name__, __type__ or __unit__: what goes when a result is no longer that metric. */
 bool label_names_metric(struct str name);
+/* It has __type__ or __unit__, which go with the name. */
+bool labels_have_type(const struct labels *labels);
 bool column_has_value(const struct column *c, size_t steps);
 /* The points of a column, without absent ones, as a series of these labels. Moves the column's values together: it is used up. */
 struct series_view column_points(
@@ -127,6 +129,12 @@ struct range_source {               /* the samples under a range selector or sub
 };
 bool select_vector(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool timestamps, struct frame *out);
 bool select_range(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct range_source *out);
+/* Visits what each series has in the windows of the steps (one window when `fixed`), which are in `windows` before the first visit; `out`
+ * is without series. Not done: select_range has them. */
+bool select_fold(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool falls, struct range_source *out,
+	struct series_windows *windows, series_fold_visit *visit, void *context, bool *done);
+/* All series that it selects have one __name__. */
+bool range_has_one_name(const struct promql_node *range);
 /* The end of the window for a step. */
 int64_t range_end(const struct range_source *s, const struct grid *grid, size_t step);
 

@@ -79,7 +79,7 @@ bool label_names_metric(struct str name)
 	       (str_eq(name, LABEL_NAME) || str_eq(name, STR("__type__")) || str_eq(name, STR("__unit__")));
 }
 
-static bool has_type_or_unit(const struct labels *l)
+bool labels_have_type(const struct labels *l)
 {
 	return l && (labels_get(l, STR("__type__")).len || labels_get(l, STR("__unit__")).len);
 }
@@ -100,7 +100,7 @@ const struct labels *column_labels(struct evaluation *ev, const struct column *c
 {
 	if (!c->labels)
 		return ev->no_labels;
-	if (!name_hidden(ev, c) || (!labels_name(c->labels).len && !has_type_or_unit(c->labels)))
+	if (!name_hidden(ev, c) || (!labels_name(c->labels).len && !labels_have_type(c->labels)))
 		return c->labels;
 	struct label *kept = arena_alloc(ev->arena, c->labels->count * sizeof *kept);
 	size_t count = 0;
@@ -178,7 +178,7 @@ bool frame_drop_names(struct evaluation *ev, const struct promql_node *n, struct
 		if (f->columns[c].nameless)
 			continue;
 		had_name = f->columns[c].nameless = true;
-		f->one_name = f->one_name && !has_type_or_unit(f->columns[c].labels);
+		f->one_name = f->one_name && !labels_have_type(f->columns[c].labels);
 	}
 	if (f->one_name || ev->delayed || !had_name)
 		return true;

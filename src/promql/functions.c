@@ -1,4 +1,5 @@
 #include "promql/functions.h"
+#include "promql/fold.h"
 #include "promql/instant.h"
 #include "promql/window.h"
 
@@ -29,6 +30,10 @@ static double sign(double x)
 	{                                                                                                                                  \
 		name, V, { M }, 1, 0, .window = f                                                                                          \
 	}
+#define FOLD(name, f, g)                                                                                                                   \
+	{                                                                                                                                  \
+		name, V, { M }, 1, 0, .window = f, .fold = g                                                                               \
+	}
 #define DATE(name)                                                                                                                         \
 	{                                                                                                                                  \
 		name, V, { V }, 1, 1, .frame = frame_date                                                                                  \
@@ -56,18 +61,18 @@ static const struct function functions[] = {
 	{ "clamp_min", V, { V, S }, 2, 0, .frame = frame_clamp_min },
 	MATH("cos", cos),
 	MATH("cosh", cosh),
-	WINDOW("count_over_time", window_count),
+	FOLD("count_over_time", window_count, fold_count),
 	DATE("day_of_month"),
 	DATE("day_of_week"),
 	DATE("day_of_year"),
 	DATE("days_in_month"),
 	MATH("deg", to_degrees),
-	WINDOW("delta", window_delta),
+	FOLD("delta", window_delta, fold_delta),
 	WINDOW("deriv", window_deriv),
 	{ "double_exponential_smoothing", V, { M, S, S }, 3, 0, .experimental = true, .window = window_smoothing },
 	SCALAR("end", frame_query_time),
 	MATH("exp", exp),
-	{ "first_over_time", V, { M }, 1, 0, .keeps_name = true, .window = window_first },
+	{ "first_over_time", V, { M }, 1, 0, .keeps_name = true, .window = window_first, .fold = fold_first },
 	MATH("floor", floor),
 	{ "histogram_avg", V, { V }, 1, 0, .frame = frame_histogram_native },
 	{ "histogram_count", V, { V }, 1, 0, .frame = frame_histogram_native },
@@ -79,11 +84,11 @@ static const struct function functions[] = {
 	{ "histogram_sum", V, { V }, 1, 0, .frame = frame_histogram_native },
 	DATE("hour"),
 	WINDOW("idelta", window_idelta),
-	WINDOW("increase", window_increase),
+	{ "increase", V, { M }, 1, 0, .window = window_increase, .fold = fold_increase, .needs_falls = true },
 	WINDOW("irate", window_irate),
 	{ "label_join", V, { V, T, T, T }, 4, VARIADIC_ANY, .frame = frame_label_join },
 	{ "label_replace", V, { V, T, T, T, T }, 5, 0, .frame = frame_label_replace },
-	{ "last_over_time", V, { M }, 1, 0, .keeps_name = true, .window = window_last },
+	{ "last_over_time", V, { M }, 1, 0, .keeps_name = true, .window = window_last, .fold = fold_last },
 	MATH("ln", log),
 	MATH("log10", log10),
 	MATH("log2", log2),
@@ -96,11 +101,11 @@ static const struct function functions[] = {
 	DATE("month"),
 	{ "pi", S, { S }, 0, 0, .frame = frame_pi },
 	{ "predict_linear", V, { M, S }, 2, 0, .window = window_predict_linear },
-	WINDOW("present_over_time", window_present),
+	FOLD("present_over_time", window_present, fold_present),
 	{ "quantile_over_time", V, { S, M }, 2, 0, .window = window_quantile },
 	MATH("rad", to_radians),
 	SCALAR("range", frame_query_time),
-	WINDOW("rate", window_rate),
+	{ "rate", V, { M }, 1, 0, .window = window_rate, .fold = fold_rate, .needs_falls = true },
 	WINDOW("resets", window_resets),
 	{ "round", V, { V, S }, 2, 1, .frame = frame_round },
 	{ "scalar", S, { V }, 1, 0, .frame = frame_scalar },
@@ -121,8 +126,8 @@ static const struct function functions[] = {
 	MATH("tanh", tanh),
 	{ "time", S, { S }, 0, 0, .frame = frame_time },
 	{ "timestamp", V, { V }, 1, 0, .frame = frame_timestamp },
-	{ "ts_of_first_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_first },
-	{ "ts_of_last_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_last },
+	{ "ts_of_first_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_first, .fold = fold_time_of_first },
+	{ "ts_of_last_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_last, .fold = fold_time_of_last },
 	{ "ts_of_max_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_max },
 	{ "ts_of_min_over_time", V, { M }, 1, 0, .experimental = true, .window = window_time_of_min },
 	{ "vector", V, { S }, 1, 0, .frame = frame_vector },

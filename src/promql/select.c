@@ -23,19 +23,33 @@ static int64_t moved_time(const struct moved *m, const struct grid *grid, size_t
 	return m->fixed ? m->fixed_ms : grid_time(grid, step) - m->offset_ms;
 }
 
+/* The matchers of a selector, made for the query; to be ended by matchers_fini also after a failure. */
+static struct matcher *matchers_init(struct evaluation *ev, const struct promql_node *n, size_t *made, bool *ok)
+{
+	size_t count = n->selector.matcher_count;
+	struct matcher *matchers = ARENA_ARRAY(ev->arena, struct matcher, count);
+	*ok = true;
+	for (*made = 0; *ok && *made < count; *made += *ok) {
+		const struct selector_matcher *m = &n->selector.matchers[*made];
+		*ok = matcher_init(&matchers[*made], m->name, m->op, m->value, ev->error);
+	}
+	return matchers;
+}
+
+static void matchers_fini(struct matcher *matchers, size_t made)
+{
+	while (made)
+		matcher_fini(&matchers[--made]);
+}
+
 static bool fetch(
 	struct evaluation *ev, const struct promql_node *n, int64_t from_ms, int64_t to_ms, struct series_view **series, size_t *count)
 {
-	size_t matcher_count = n->selector.matcher_count, made = 0;
-	struct matcher *matchers = ARENA_ARRAY(ev->arena, struct matcher, matcher_count);
-	bool ok = true;
-	for (; ok && made < matcher_count; made += ok) {
-		const struct selector_matcher *m = &n->selector.matchers[made];
-		ok = matcher_init(&matchers[made], m->name, m->op, m->value, ev->error);
-	}
-	ok = ok && ev->backend->ops->select(ev->backend, ev->arena, matchers, matcher_count, from_ms, to_ms, series, count, ev->error);
-	while (made)
-		matcher_fini(&matchers[--made]);
+	size_t made;
+	bool ok;
+	struct matcher *matchers = matchers_init(ev, n, &made, &ok);
+	ok = ok && ev->backend->ops->select(ev->backend, ev->arena, matchers, made, from_ms, to_ms, series, count, ev->error);
+	matchers_fini(matchers, made);
 	return ok;
 }
 
@@ -121,7 +135,8 @@ static void strip_stale(struct evaluation *ev, struct series_view *s)
 	*s = (struct series_view){ s->labels, t, v, kept };
 }
 
-static bool select_stored(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct range_source *out)
+/* Where the windows are. */
+static bool range_resolve(struct evaluation *ev, const struct promql_node *n, struct range_source *out)
 {
 	struct moved moved;
 	const struct promql_node *selector = n->range.selector;
@@ -131,7 +146,40 @@ static bool select_stored(struct evaluation *ev, const struct promql_node *n, co
 	out->end_ms = moved.fixed_ms;
 	out->offset_ms = moved.offset_ms;
 	out->one_name = selects_one_name(selector);
-	int64_t from_ms = moved_time(&moved, grid, 0) - out->range_ms + 1, to_ms = moved_time(&moved, grid, grid->steps - 1);
+	return true;
+}
+
+bool range_has_one_name(const struct promql_node *range)
+{
+	return selects_one_name(range->range.selector);
+}
+
+bool select_fold(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool falls, struct range_source *out,
+	struct series_windows *windows, series_fold_visit *visit, void *context, bool *done)
+{
+	size_t made;
+	bool ok;
+	*out = (struct range_source){ 0 };
+	*done = false;
+	if (!grid->steps || !ev->backend->ops->fold)
+		return true;
+	if (!range_resolve(ev, n, out))
+		return false;
+	*windows = (struct series_windows){ range_end(out, grid, 0), out->fixed ? 0 : grid->step_ms, out->range_ms,
+		out->fixed ? 1 : grid->steps };
+	struct matcher *matchers = matchers_init(ev, n->range.selector, &made, &ok);
+	if (ok)
+		*done = ev->backend->ops->fold(ev->backend, matchers, made, windows, falls, visit, context);
+	matchers_fini(matchers, made);
+	return ok;
+}
+
+static bool select_stored(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct range_source *out)
+{
+	const struct promql_node *selector = n->range.selector;
+	if (!range_resolve(ev, n, out))
+		return false;
+	int64_t from_ms = range_end(out, grid, 0) - out->range_ms + 1, to_ms = range_end(out, grid, grid->steps - 1);
 	size_t count = 0, kept = 0;
 	if (!fetch(ev, selector, from_ms, to_ms, &out->series, &count))
 		return false;

@@ -1,5 +1,7 @@
 /* Functions of a range vector: a window is moved over each series, once for all steps. */
 #include "promql/window.h"
+#include "base/vec.h"
+#include "promql/fold.h"
 
 enum { LOOKED_MOST = 1 << 20 }; /* samples between two looks at the clock */
 
@@ -106,13 +108,19 @@ static void note_no_counter(struct evaluation *ev, const struct promql_node *n, 
 			"metric might not be a counter, name does not end in _total/_sum/_count/_bucket: \"" STR_FMT "\"", STR_ARG(name));
 }
 
+void window_note_counter(struct evaluation *ev, const struct promql_node *call, const struct labels *labels)
+{
+	window_function *f = call->call.function->window;
+	if (f == window_rate || f == window_increase)
+		note_no_counter(ev, call->call.args[0], labels);
+}
+
 static void window_notes(struct window_call *call, struct frame *out)
 {
 	struct str name = str_from(call->n->call.function->name);
 	const struct promql_node *n = call->n;
-	if (str_is(name, "rate") || str_is(name, "increase"))
-		for (size_t i = 0; i < (out->one_name && out->count ? 1 : out->count); i++)
-			note_no_counter(call->ev, n->call.args[0], out->columns[i].labels);
+	for (size_t i = 0; i < (out->one_name && out->count ? 1 : out->count); i++)
+		window_note_counter(call->ev, n, out->columns[i].labels);
 	if (str_is(name, "quantile_over_time") && call->source.count)
 		for (size_t i = 0; i < call->grid->steps; i++)
 			annotate_quantile(call->ev, n->call.args[0], scalar_at(&call->args[0], i));
@@ -132,9 +140,52 @@ static bool arguments_valid(struct window_call *call)
 	return true;
 }
 
+/* ---- folded: without the samples ---- */
+
+struct frame_filling {
+	struct evaluation *ev;
+	size_t steps;
+	VEC(struct column) columns;
+};
+
+static bool column_fill(void *context, const struct labels *labels, const double *values, size_t points)
+{
+	struct frame_filling *f = context;
+	double *kept = values_new(f->ev, f->steps);
+	if (!kept || !evaluation_hold(f->ev, points))
+		return false;
+	memcpy(kept, values, f->steps * sizeof *kept);
+	VEC_PUSH(&f->columns, (struct column){ labels, false, kept });
+	return true;
+}
+
+static enum fold_status frame_fold(struct window_call *call, struct frame *out)
+{
+	struct frame_filling f = { .ev = call->ev, .steps = call->grid->steps };
+	bool one_name;
+	if (!fold_suits(call->n))
+		return FOLD_NOT_HERE;
+	enum fold_status status = fold_evaluate(call->ev, call->n, call->grid, column_fill, &f, &one_name);
+	if (status == FOLD_DONE) {
+		frame_init_vector(call->ev, out, f.columns.count);
+		if (f.columns.count)
+			memcpy(out->columns, f.columns.items, f.columns.count * sizeof *out->columns);
+		out->count = f.columns.count;
+		out->one_name = one_name;
+		window_notes(call, out);
+	}
+	VEC_FREE(&f.columns);
+	return status;
+}
+
 bool evaluate_window_call(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
 {
 	struct window_call call = { .ev = ev, .n = n, .grid = grid };
+	enum fold_status folded = frame_fold(&call, out);
+	if (folded == FOLD_DONE)
+		return n->call.function->keeps_name || frame_drop_names(ev, n, out, grid->steps);
+	if (folded == FOLD_FAILED)
+		return false;
 	if (!evaluate_arguments(&call) || !arguments_valid(&call))
 		return false;
 	size_t longest = 0, count = call.source.count;

@@ -90,9 +90,18 @@ static size_t tee_append_row(struct sink *sink, struct series *const *series, co
 	return refused;
 }
 
+static void tee_append_many(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses)
+{
+	struct tee *t = (struct tee *)sink;
+	sink_append_many(t->inner, samples, count, statuses);
+	for (size_t i = 0; t->sender_count && i < count; i++)
+		if (statuses[i] == APPEND_OK)
+			give(t, samples[i].series, samples[i].t_ms, samples[i].value);
+}
+
 struct tee *tee_new(struct sink *inner)
 {
-	static const struct sink_ops ops = { tee_series, tee_append, tee_append_row };
+	static const struct sink_ops ops = { tee_series, tee_append, tee_append_row, tee_append_many };
 	struct tee *t = NEW(struct tee);
 	t->sink.ops = &ops;
 	t->inner = inner;

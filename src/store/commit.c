@@ -303,8 +303,7 @@ static void committed(struct store *s, struct sealing *due, uint64_t needed)
 	disk->log_oldest = needed;
 	disk->log_written += disk->records.len;
 	disk->log_seq++;
-	buf_reset(&disk->records);
-	disk->record_t_ms = 0;
+	records_begin(disk);
 }
 
 /* Nothing was written. What is in memory stays there, and is sealed whole when the file can be written again. */
@@ -320,8 +319,7 @@ static void degrade(struct store *s, struct sealing *due, const struct error *e)
 			(*set)->members[i]->flags &= (uint8_t)~SERIES_TAKEN;
 	}
 	arena_reset(&disk->arena);
-	buf_reset(&disk->records);
-	disk->record_t_ms = 0;
+	records_begin(disk);
 	disk->why = *e;
 	if (!disk->degraded) {
 		char text[512];

@@ -143,7 +143,7 @@ static inline bool group_has(const struct group *g, uint32_t row, uint32_t colum
 	return !g->absent || !(g->absent[row * group_words(g) + column / 64] >> column % 64 & 1);
 }
 
-enum { RECORD_ROW = 1, RECORD_LOOSE = 2, RECORD_FRESH = 4, RECORD_ABSENT = 8 };
+enum { RECORD_ROW = 1, RECORD_LOOSE = 2, RECORD_FRESH = 4, RECORD_ABSENT = 8, RECORD_NEXT = 16 };
 
 struct group *group_new(struct store *s, struct set *set);
 void group_free(struct group *g);
@@ -167,6 +167,7 @@ void loose_note(struct disk *disk, struct series *series, int64_t t_ms);
 uint32_t series_key(struct disk *disk, uint32_t id);
 
 void record_row(struct disk *disk, struct group *g, const double *values, int64_t t_ms, const uint64_t *absent);
+void records_begin(struct disk *disk);
 void record_loose(struct disk *disk, const struct series *series, int64_t t_ms, double value);
 /* Takes up the records of one row of the log. */
 bool log_replay(struct store *s, uint64_t seq, struct str records, struct error *e);
@@ -187,8 +188,9 @@ struct disk {
 	size_t loose_samples;
 	int64_t loose_first_ms;
 	uint64_t loose_log_first, loose_log_start;
-	struct buf records; /* since the last commit */
-	int64_t record_t_ms;
+	struct buf records;  /* since the last commit */
+	int64_t record_t_ms; /* of the loose sample before in the same row of the log */
+	uint64_t record_key;
 	struct series **by_key; /* while opening: key -> series */
 	size_t key_count;
 	size_t series_stored; /* series with ids below are in the file */
@@ -207,10 +209,18 @@ struct disk {
 };
 
 /* read.c: one chunk's section from the file; the slices are valid until the reader's next call. Needs reader_lock. */
+bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
 bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
+/* Ends what was fetched. To be called before reader_lock is given up: as long as a statement has a row, the reader sees the file as it was,
+ * and the next chunk would be missing; nor could the WAL begin anew. */
+void fetch_end(struct disk *disk);
 struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e);
 struct series_view *disk_select(
 	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count);
+
+/* fold_read.c */
+bool disk_fold(const struct store *s, const uint32_t *ids, size_t id_count, const struct series_windows *windows, bool falls,
+	series_fold_visit *visit, void *context);
 
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
 bool set_seal(struct store *s, struct set *set, struct error *e);

@@ -266,6 +266,7 @@ bool disk_load(struct store *s, struct error *e)
 	VEC_EACH (&disk->sets, set)
 		if (*set && (*set)->chunks.count)
 			load_newest(s, *set);
+	fetch_end(disk);
 	bool ok = load_log(s, &local);
 	if (!ok)
 		*e = local;

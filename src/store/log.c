@@ -74,6 +74,13 @@ void record_row(struct disk *disk, struct group *g, const double *values, int64_
 	disk->records.len += (size_t)(at - start);
 }
 
+void records_begin(struct disk *disk)
+{
+	buf_reset(&disk->records);
+	disk->record_t_ms = 0;
+	disk->record_key = 0;
+}
+
 void record_loose(struct disk *disk, const struct series *series, int64_t t_ms, double value)
 {
 	if (disk->degraded)
@@ -81,10 +88,16 @@ void record_loose(struct disk *disk, const struct series *series, int64_t t_ms, 
 	uint8_t *start = (uint8_t *)buf_reserve(&disk->records, 5 * VARINT_MAX), *at = start;
 	if (!at)
 		return;
-	*at++ = RECORD_LOOSE;
-	at = put_varint(at, series_key(disk, series->id));
-	at = put_varint(at, zigzag((int64_t)((uint64_t)t_ms - (uint64_t)disk->record_t_ms)));
+	uint64_t key = series_key(disk, series->id);
+	/* What comes from one target has one time, and comes in the order in which it was first seen. */
+	bool next = key == disk->record_key + 1 && t_ms == disk->record_t_ms;
+	*at++ = (uint8_t)(RECORD_LOOSE | (next ? RECORD_NEXT : 0));
+	if (!next) {
+		at = put_varint(at, key);
+		at = put_varint(at, zigzag((int64_t)((uint64_t)t_ms - (uint64_t)disk->record_t_ms)));
+	}
 	at = put_value(at, value, 0);
+	disk->record_key = key;
 	disk->record_t_ms = t_ms;
 	disk->records.len += (size_t)(at - start);
 }
@@ -199,13 +212,15 @@ static uint64_t series_sealed(const struct disk *disk, const struct series *seri
 	return sealed;
 }
 
-static bool replay_loose(struct store *s, struct bytes *b, uint64_t seq)
+static bool replay_loose(struct store *s, struct bytes *b, uint8_t kind, uint64_t seq)
 {
 	struct disk *disk = s->disk;
-	uint64_t key = get_varint(b);
-	int64_t t_ms = (int64_t)((uint64_t)disk->record_t_ms + (uint64_t)unzigzag(get_varint(b)));
+	bool next = kind & RECORD_NEXT;
+	uint64_t key = next ? disk->record_key + 1 : get_varint(b);
+	int64_t t_ms = (int64_t)((uint64_t)disk->record_t_ms + (uint64_t)(next ? 0 : unzigzag(get_varint(b))));
 	double value = get_value(b, 0);
 
+	disk->record_key = key;
 	disk->record_t_ms = t_ms;
 	if (b->bad || key >= disk->key_count || !disk->by_key[key])
 		return false;
@@ -231,15 +246,15 @@ bool log_replay(struct store *s, uint64_t seq, struct str records, struct error 
 	struct bytes b = bytes_of(records);
 	bool ok = true;
 
-	disk->record_t_ms = 0;
+	records_begin(disk);
 	while (ok && b.at != b.end) {
 		uint8_t kind = get_u8(&b);
 		if (kind & RECORD_ROW)
 			ok = replay_row(s, &b, kind, seq);
 		else
-			ok = kind == RECORD_LOOSE && replay_loose(s, &b, seq);
+			ok = (kind & ~RECORD_NEXT) == RECORD_LOOSE && replay_loose(s, &b, kind, seq);
 		arena_reset(&disk->arena);
 	}
-	disk->record_t_ms = 0;
+	records_begin(disk);
 	return ok || database_damaged(disk->path, "a row of the log cannot be read", e);
 }

@@ -25,7 +25,13 @@ struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *a
 	return lists;
 }
 
-bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e)
+void fetch_end(struct disk *disk)
+{
+	if (disk->reader.statements[ST_SECTION_GET])
+		sqlite3_reset(disk->reader.statements[ST_SECTION_GET]);
+}
+
+bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e)
 {
 	sqlite3_stmt *statement = database_use(&disk->reader, ST_SECTION_GET);
 	struct error local = { 0 };
@@ -37,11 +43,18 @@ bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct st
 		*e = local;
 		return false;
 	}
-	struct str packed = database_blob(statement, 2);
+	*packed = database_blob(statement, 2);
 	*summary = database_blob(statement, 1);
-	if ((uint32_t)sqlite3_column_int64(statement, 0) != blob_checksum(*summary, packed))
-		return database_damaged(disk->path, "a section has a wrong checksum", e);
-	return compressor_unpack(disk->unpacker, packed, data) || database_damaged(disk->path, "a section cannot be unpacked", e);
+	return (uint32_t)sqlite3_column_int64(statement, 0) == blob_checksum(*summary, *packed) ||
+	       database_damaged(disk->path, "a section has a wrong checksum", e);
+}
+
+bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e)
+{
+	struct str packed;
+
+	return section_fetch_packed(disk, chunk, section, summary, &packed, e) &&
+	       (compressor_unpack(disk->unpacker, packed, data) || database_damaged(disk->path, "a section cannot be unpacked", e));
 }
 
 /* ---- gathering ---- */
@@ -320,6 +333,7 @@ static void touch_read(struct reading *r, struct touch *touch)
 			continue;
 		pthread_mutex_lock(&disk->reader_lock);
 		bool ok = chunk_read(r, touch, chunk, &e);
+		fetch_end(disk);
 		pthread_mutex_unlock(&disk->reader_lock);
 		if (!ok)
 			log_error("%s: %s: a chunk is left out of an answer", disk->path, e.message);

@@ -338,52 +338,117 @@ struct column_summary section_summary(const struct section *s, size_t column)
 		c->gaps, (c->head >> HEAD_FORM & 3) == DELTAS_NONE && !(c->head & HEAD_BELOW) };
 }
 
-/* y of one column, from its bytes and, where it is a difference, the column before. */
-static bool column_integers_read(const struct section_column *c, struct str packed, int64_t *y, const int64_t *previous)
+static bool column_has_data(const struct section_column *c)
+{
+	return (c->head >> HEAD_FORM & 3) != DELTAS_NONE;
+}
+
+/* What is packed of one column: its integers, or how they differ from those of the column before. */
+static bool column_unpack(const struct section_column *c, struct str packed, int64_t *y)
 {
 	bool below = c->head & HEAD_BELOW;
 	struct deltas d = { c->head >> HEAD_FORM & 3, c->head & HEAD_SECOND };
+	uint64_t last = (uint64_t)c->last - (below ? (uint64_t)c[-1].last : 0);
 
-	y[0] = below ? (int64_t)((uint64_t)c->first - (uint64_t)previous[0]) : c->first;
-	if (!deltas_unpack(packed, d, y, c->count))
-		return false;
-	if (below)
-		for (size_t i = 0; i < c->count; i++)
-			y[i] = (int64_t)((uint64_t)y[i] + (uint64_t)previous[i]);
-	return y[c->count - 1] == c->last;
+	y[0] = (int64_t)((uint64_t)c->first - (below ? (uint64_t)c[-1].first : 0));
+	return deltas_unpack(packed, d, y, c->count) && (uint64_t)y[c->count - 1] == last;
+}
+
+static void add_all(int64_t *y, const int64_t *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		y[i] = (int64_t)((uint64_t)y[i] + (uint64_t)x[i]);
+}
+
+/* Columns [0, end) are gone through; one that nobody asked for is read only where one that is asked for stands on it. */
+static size_t columns_end(const struct section *s, double *const *out)
+{
+	size_t end = s->count;
+
+	while (end && !out[end - 1])
+		end--;
+	return end;
+}
+
+static bool column_needed(const struct section *s, size_t i, size_t end, double *const *out)
+{
+	bool needed = out[i];
+
+	for (size_t k = i + 1; !needed && k < end && s->columns[k].head & HEAD_BELOW; k++)
+		needed = out[k];
+	return needed;
 }
 
 bool section_values(const struct section *s, struct str data, const struct times_list *lists, double *const *out, struct arena *arena)
 {
 	struct bytes b = bytes_of(data);
-	size_t longest = 1, last = 0;
+	size_t longest = 1, end = columns_end(s, out);
 
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->count; i++)
 		longest = s->columns[i].count > longest ? s->columns[i].count : longest;
-		last = out[i] ? i + 1 : last;
-	}
 	int64_t *y = arena_alloc(arena, longest * 2 * sizeof *y), *previous = y + longest;
-	for (size_t i = 0; i < last; i++) {
+	for (size_t i = 0; i < end; i++) {
 		const struct section_column *c = &s->columns[i];
 		if (c->list == SECTION_ABSENT)
 			continue;
-		bool has_data = (c->head >> HEAD_FORM & 3) != DELTAS_NONE, needed = out[i];
-		struct str packed = has_data ? get_slice(&b, get_varint(&b)) : STR_EMPTY;
-
-		/* A column that nobody asked for is read only where one that is asked for stands on it. */
-		for (size_t k = i + 1; !needed && k < last && s->columns[k].head & HEAD_BELOW; k++)
-			needed = out[k];
+		struct str packed = column_has_data(c) ? get_slice(&b, get_varint(&b)) : STR_EMPTY;
 		if (b.bad)
 			return false;
-		if (!needed)
+		if (!column_needed(s, i, end, out))
 			continue;
-		if (!column_integers_read(c, packed, y, previous))
+		if (!column_unpack(c, packed, y))
 			return false;
+		if (c->head & HEAD_BELOW)
+			add_all(y, previous, c->count);
 		if (out[i])
 			values_of(y, c->count, c->head & 3, c->scale, out[i]);
 		int64_t *swap = y;
 		y = previous;
 		previous = swap;
 	}
-	return last < s->count || b.at == b.end;
+	return end < s->count || b.at == b.end;
+}
+
+/* `picked` holds the rows of the column before, and then those of this one. */
+static bool column_pick(
+	const struct section_column *c, struct str packed, int64_t *y, const uint32_t *rows, size_t row_count, int64_t *picked)
+{
+	if (!(c->head & HEAD_BELOW))
+		memset(picked, 0, row_count * sizeof *picked);
+	if (!column_has_data(c)) { /* constant, or at a constant distance */
+		uint64_t step = (uint64_t)c->first - (c->head & HEAD_BELOW ? (uint64_t)c[-1].first : 0);
+		for (size_t k = 0; k < row_count; k++)
+			picked[k] = (int64_t)((uint64_t)picked[k] + step);
+		return (uint64_t)c->last - (c->head & HEAD_BELOW ? (uint64_t)c[-1].last : 0) == step;
+	}
+	if (!column_unpack(c, packed, y))
+		return false;
+	for (size_t k = 0; k < row_count; k++)
+		picked[k] = (int64_t)((uint64_t)picked[k] + (uint64_t)y[rows[k]]);
+	return true;
+}
+
+bool section_rows(const struct section *s, struct str data, const uint32_t *rows, size_t row_count, double *const *out, struct arena *arena)
+{
+	struct bytes b = bytes_of(data);
+	size_t longest = 1, end = columns_end(s, out);
+
+	for (size_t i = 0; i < s->count; i++)
+		longest = s->columns[i].count > longest ? s->columns[i].count : longest;
+	int64_t *y = arena_alloc(arena, longest * sizeof *y), *picked = arena_alloc(arena, (row_count + 1) * sizeof *picked);
+	for (size_t i = 0; i < end; i++) {
+		const struct section_column *c = &s->columns[i];
+		if (c->list == SECTION_ABSENT)
+			continue;
+		struct str packed = column_has_data(c) ? get_slice(&b, get_varint(&b)) : STR_EMPTY;
+		if (b.bad)
+			return false;
+		if (!column_needed(s, i, end, out))
+			continue;
+		if (rows[row_count - 1] >= c->count || !column_pick(c, packed, y, rows, row_count, picked))
+			return false;
+		if (out[i])
+			values_of(picked, row_count, c->head & 3, c->scale, out[i]);
+	}
+	return end < s->count || b.at == b.end;
 }

@@ -59,5 +59,8 @@ uint32_t section_list(const struct section *s, size_t column);
 struct column_summary section_summary(const struct section *s, size_t column);
 /* Fills out[i] (as many values as its list has times) for each column i whose out[i] is not NULL. */
 bool section_values(const struct section *s, struct str data, const struct times_list *lists, double *const *out, struct arena *arena);
+/* The same, but only for these rows (rising) of list 0, in which the columns asked for must be. */
+bool section_rows(
+	const struct section *s, struct str data, const uint32_t *rows, size_t row_count, double *const *out, struct arena *arena);
 
 #endif

@@ -145,6 +145,12 @@ static enum append_status sink_append(struct sink *sink, struct series *series, 
 	return status;
 }
 
+static void series_prefetch_tail(const struct series *soon)
+{
+	__builtin_prefetch(soon->t + soon->count, 1);
+	__builtin_prefetch(series_values(soon) + soon->count, 1);
+}
+
 /* A row touches one line of the series, one of its times and one of its values, all of them cold when the fleet is large. They are asked
  * for a few samples ahead: first the series, then, when that is likely there, its tails. */
 static size_t memory_append_row(struct store *s, struct series *const *series, const double *values, size_t count, int64_t t_ms)
@@ -153,11 +159,8 @@ static size_t memory_append_row(struct store *s, struct series *const *series, c
 	for (size_t i = 0; i < count; i++) {
 		if (i + PREFETCH_SERIES < count)
 			__builtin_prefetch(series[i + PREFETCH_SERIES], 1);
-		if (i + PREFETCH_TAIL < count) {
-			const struct series *soon = series[i + PREFETCH_TAIL];
-			__builtin_prefetch(soon->t + soon->count, 1);
-			__builtin_prefetch(series_values(soon) + soon->count, 1);
-		}
+		if (i + PREFETCH_TAIL < count)
+			series_prefetch_tail(series[i + PREFETCH_TAIL]);
 		enum append_status status = series_append(series[i], t_ms, values[i]);
 		stored += status == APPEND_OK;
 		refused += status >= APPEND_DUPLICATE;
@@ -176,7 +179,26 @@ static size_t sink_append_row(struct sink *sink, struct series *const *series, c
 	return refused;
 }
 
-static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_append_row };
+/* One lock for all. Where the next ones stand is cold, as in a row. */
+static void many_append(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses)
+{
+	struct store *s = store_of(sink);
+	pthread_rwlock_wrlock(&s->lock);
+	for (size_t i = 0; i < count; i++) {
+		const struct sink_sample *x = &samples[i];
+		if (i + PREFETCH_SERIES < count)
+			__builtin_prefetch(samples[i + PREFETCH_SERIES].series, 1);
+		if (i + PREFETCH_TAIL < count)
+			series_prefetch_tail(samples[i + PREFETCH_TAIL].series);
+		statuses[i] = (uint8_t)(s->disk ? disk_append(s, x->series, x->t_ms, x->value)
+						: series_append(x->series, x->t_ms, x->value));
+		store_count(s, x->t_ms, statuses[i] == APPEND_OK);
+		s->refused += statuses[i] >= APPEND_DUPLICATE;
+	}
+	pthread_rwlock_unlock(&s->lock);
+}
+
+static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_append_row, many_append };
 
 /* ---- the store ---- */
 
@@ -281,6 +303,21 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 				to_hint - from_hint };
 	}
 	return views;
+}
+
+bool store_fold(const struct store *s, const struct matcher *matchers, size_t matcher_count, const struct series_windows *windows, bool falls,
+	series_fold_visit *visit, void *context)
+{
+	struct arena arena;
+	size_t id_count;
+
+	if (!s->disk)
+		return false;
+	arena_init(&arena);
+	const uint32_t *ids = index_select(&s->index, &arena, matchers, matcher_count, &id_count);
+	bool done = disk_fold(s, ids, id_count, windows, falls, visit, context);
+	arena_fini(&arena);
+	return done;
 }
 
 /* ---- label values ---- */

@@ -167,6 +167,109 @@ static void compare_window(struct fixture *f, int64_t from_ms, int64_t to_ms)
 	arena_fini(&arena);
 }
 
+/* ---- folds: as if each window were looked through sample by sample ---- */
+
+struct fold_check {
+	struct fixture *f;
+	const struct series_windows *w;
+	size_t visited[SERIES];
+};
+
+static void check_window_falls(const struct truth *x, int i, size_t first, size_t last, const struct series_fold *fold, size_t window)
+{
+	size_t k = 0;
+	double before = x->v[i][first];
+
+	while (k < fold->fall_count && fold->falls[k].t_ms <= x->t[i][first])
+		k++;
+	for (size_t s = first + 1; s <= last; s++) {
+		if (number_is_stale(x->v[i][s]))
+			continue;
+		if (x->v[i][s] < before) {
+			assert_true(k < fold->fall_count);
+			assert_int_equal(fold->falls[k].t_ms, x->t[i][s]);
+			assert_int_equal(number_bits(fold->falls[k].before), number_bits(before));
+			k++;
+		}
+		before = x->v[i][s];
+	}
+	assert_true(k == fold->fall_count || fold->falls[k].t_ms > fold->t_last[window]);
+}
+
+static void check_window(const struct truth *x, int i, int64_t start, int64_t end, const struct series_fold *fold, size_t window)
+{
+	size_t count = 0, first = 0, last = 0;
+
+	for (size_t s = 0; s < x->count[i]; s++) {
+		if (x->t[i][s] <= start || x->t[i][s] > end || number_is_stale(x->v[i][s]))
+			continue;
+		first = count++ ? first : s;
+		last = s;
+	}
+	assert_int_equal(fold ? fold->count[window] : 0, count);
+	if (!count)
+		return;
+	assert_int_equal(fold->t_first[window], x->t[i][first]);
+	assert_int_equal(fold->t_last[window], x->t[i][last]);
+	assert_int_equal(number_bits(fold->first[window]), number_bits(x->v[i][first]));
+	assert_int_equal(number_bits(fold->last[window]), number_bits(x->v[i][last]));
+	check_window_falls(x, i, first, last, fold, window);
+}
+
+static void check_windows(struct fold_check *c, int i, const struct series_fold *fold)
+{
+	const struct series_windows *w = c->w;
+
+	for (size_t k = 0; k < w->count; k++) {
+		int64_t end = w->first_end_ms + (int64_t)k * w->step_ms;
+		check_window(&c->f->truth, i, end - w->range_ms, end, fold, k);
+	}
+}
+
+static bool check_fold(void *context, const struct series_fold *fold)
+{
+	struct fold_check *c = context;
+	int i = 0;
+
+	while (i < SERIES && !labels_eq(c->f->truth.labels[i], fold->labels))
+		i++;
+	assert_true(i < SERIES);
+	assert_int_equal(c->visited[i]++, 0);
+	check_windows(c, i, fold);
+	return true;
+}
+
+static void compare_fold(struct fixture *f, const struct series_windows *w)
+{
+	struct fold_check c = { .f = f, .w = w };
+
+	assert_true(store_fold(f->store, NULL, 0, w, true, check_fold, &c));
+	for (int i = 0; i < SERIES; i++)
+		if (!c.visited[i])
+			check_windows(&c, i, NULL);
+}
+
+/* Short and long windows, over each other and apart, on and beside the times of samples. */
+static void compare_folds(struct fixture *f)
+{
+	int64_t newest = START_MS;
+
+	for (int i = 0; i < SERIES; i++)
+		if (f->truth.count[i] && f->truth.t[i][f->truth.count[i] - 1] > newest)
+			newest = f->truth.t[i][f->truth.count[i] - 1];
+	for (int round = 0; round < 8; round++) {
+		int64_t range = 1 + (int64_t)(next_random(f) % (round % 2 ? 12 : 300)) * STEP_MS,
+			step = 1 + (int64_t)(next_random(f) % 40) * STEP_MS;
+		struct series_windows w = { START_MS - 3 * STEP_MS + (int64_t)(next_random(f) % 3000), round == 7 ? 0 : step, range, 1 };
+		if (round % 4 == 2) /* exactly at samples */
+			w = (struct series_windows){ START_MS, STEP_MS * (1 + (int64_t)(next_random(f) % 70)),
+				range / STEP_MS * STEP_MS + STEP_MS, 1 };
+		w.count += round == 7 ? 0 : (size_t)((newest - START_MS) / (w.step_ms ? w.step_ms : 1)) % 500;
+		compare_fold(f, &w);
+	}
+	compare_fold(f, &(struct series_windows){ newest + STEP_MS, 0, newest - START_MS + 3 * STEP_MS, 1 });
+}
+
 static void told(void *context, const char *what)
 {
 	fprintf(stderr, "verify: %s\n", what);
@@ -190,6 +293,7 @@ static void compare_all(struct fixture *f)
 	compare_window(f, INT64_MIN, INT64_MAX);
 	compare_window(f, START_MS + 17 * STEP_MS, START_MS + 400 * STEP_MS);
 	compare_window(f, START_MS + 100 * STEP_MS + 1, START_MS + 101 * STEP_MS - 1);
+	compare_folds(f);
 }
 
 /* After a restart, and as another process sees it. */
@@ -304,9 +408,73 @@ static void test_mixture_survives(void **state)
 			store_free(f->store);
 			open_store(f, &options);
 			compare_window(f, INT64_MIN, INT64_MAX);
+			compare_folds(f);
 		}
 	}
 	commit(f);
+	compare_again(f, &options);
+}
+
+/* Counters as a server has them: most steady or rising, now and then a restart (a stale row, then from zero), a member that is missing for
+ * a while, one that comes alone. Most chunks have nothing special, so that windows are made of summaries. */
+static void test_folds_of_counters(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_options options = { .chunk_rows = 48 };
+	double last[SERIES] = { 0 };
+	int missing = -1;
+
+	open_store(f, &options);
+	for (int step = 0; step < 2600; step++) {
+		int which[SERIES], count = 0;
+		double values[SERIES];
+		uint64_t r = next_random(f);
+		int64_t t_ms = START_MS + (int64_t)step * STEP_MS;
+		if (r % 100 == 0)
+			missing = (int)(r / 100 % SERIES);
+		else if (r % 100 == 1)
+			missing = -1;
+		bool down = r % 400 == 2;
+		for (int i = 0; i < SERIES; i++) {
+			uint64_t change = next_random(f);
+			if (down)
+				last[i] = 0;
+			else if (i % 3)
+				last[i] += i % 6 == 1 ? (double)(change % 9) / 8 : (double)(change % 3);
+			if (i % 20 == 7 && change % 300 == 0)
+				last[i] /= 2;
+			if (i == missing)
+				continue;
+			which[count] = i;
+			values[count++] = down ? number_stale() : last[i];
+		}
+		append_some(f, which, count, t_ms, values);
+		if (missing >= 0 && r % 7 == 0)
+			append_one(f, missing, t_ms + 1, last[missing]);
+		if (step % 2)
+			commit(f);
+		if (step % 650 == 649) {
+			/* What was read before must not hide chunks that are newer. */
+			compare_window(f, t_ms - 500 * STEP_MS, t_ms - 100 * STEP_MS);
+			compare_folds(f);
+		}
+	}
+	compare_again(f, &options);
+}
+
+/* Each series with times of its own, in one set. */
+static void test_folds_of_loose_counters(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_options options = { .chunk_rows = 50 };
+
+	open_store(f, &options);
+	for (int step = 0; step < 500; step++) {
+		for (int i = 0; i < SERIES; i++)
+			if (i % 2 || step % 40 != i % 40)
+				append_one(f, i, START_MS + (int64_t)step * STEP_MS + i % 5, (double)(step / (1 + i % 7)));
+		commit(f);
+	}
 	compare_again(f, &options);
 }
 
@@ -572,6 +740,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows_survive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loose_survive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mixture_survives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_folds_of_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_folds_of_loose_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_is_refused_after_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention_by_size, setup, teardown),
