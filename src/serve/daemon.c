@@ -54,10 +54,13 @@ static void close_go_on(struct daemon *d)
 {
 	bool late = daemon_now(d) - d->closing_since_ms > GRACE_MS;
 
-	if (late)
+	bool at_work = d->call_count || d->judging || d->ruling || mirroring_is_busy(d);
+
+	if (late) {
 		calls_cancel(d);
-	if ((!d->call_count && !d->judging && !d->ruling && !d->receipts.count && !server_connections(d->server)) ||
-		(late && !d->call_count && !d->judging && !d->ruling))
+		passings_cancel(d);
+	}
+	if (!at_work && (late || (!d->receipts.count && !server_connections(d->server))))
 		close_rest(d);
 }
 
@@ -84,7 +87,12 @@ static void on_housekeeping(uv_timer_t *timer)
 
 static void on_evaluation(uv_timer_t *timer)
 {
-	judge_start(timer->data);
+	struct daemon *d = timer->data;
+
+	if (d->mirroring)
+		mirroring_start(d);
+	else
+		judge_start(d);
 }
 
 static void on_sync(struct gate_task *task)
@@ -180,6 +188,7 @@ static void daemon_fini(struct daemon *d)
 	if (d->store) {
 		remote_receiver_free(d->receiver);
 		fleet_fini(&d->fleet);
+		mirroring_close(d);
 		tee_free(d->tee);
 		backend_free(d->backend);
 		store_free(d->store);
@@ -188,6 +197,18 @@ static void daemon_fini(struct daemon *d)
 	self_fini(&d->self);
 	arena_fini(&d->arena);
 	uv_loop_close(&d->loop);
+}
+
+static void greet(const struct daemon *d)
+{
+	const char *url = d->options->watch.remote.url;
+
+	if (url)
+		log_note("watching through %s, asked at most %lld times a minute; API on http://%s:%d", url,
+			(long long)d->options->backend_requests, server_host(d->server), server_port(d->server));
+	else
+		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
+			server_host(d->server), server_port(d->server));
 }
 
 bool serve_run(const struct serve_options *options, const volatile bool *stop, struct error *e)
@@ -206,8 +227,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	}
 	if (ok) {
 		timers_start(d);
-		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
-			server_host(d->server), server_port(d->server));
+		greet(d);
 		if (options->json) {
 			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
 				server_port(d->server));

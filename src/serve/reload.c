@@ -39,7 +39,7 @@ bool generation_load(struct daemon *d, struct error *e)
 	g->older = d->generation;
 	d->generation = g;
 	d->config_ok = true;
-	generation_start(g, on_changed, d);
+	generation_start(g, !d->mirroring, on_changed, d);
 	sending_sync(d);
 	scraper_sync(d);
 	notifier_set_options(d->notifier, &g->rules_options);

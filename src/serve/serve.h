@@ -13,6 +13,7 @@ struct serve_options {
 	int64_t scrape_interval_ms, evaluation_interval_ms, window_ms;
 	int64_t query_timeout_ms;
 	int64_t query_samples;
+	int64_t backend_requests;    /* a minute, to watch.remote.url: which is watched instead of targets when it is given */
 	const char *const *webhooks; /* told of alerts */
 	size_t webhook_count;
 	int64_t webhook_repeat_ms;

@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
 
 class Clients(Case):
     def promtool(self, *args):
-        run = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=60, check=False)
+        run = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=60, check=False, cwd=self.shop.folder)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         return run.stdout
 
