@@ -21,10 +21,17 @@ struct serve_arguments {
 #define AT(field) offsetof(struct serve_arguments, field)
 static const struct option_spec web_options[] = {
 	{ "host", 0, OPTION_STRING, AT(serve.host), .argument = "ADDRESS", .preset = "127.0.0.1",
-		.help = "Address to listen on. Beyond this machine only with --web-token-file or --web-open." },
+		.help = "Address to listen on. Beyond this machine only with --web-token-file, --tls-client-ca or --web-open." },
 	{ "port", 'p', OPTION_INTEGER, AT(serve.port), .argument = "PORT", .preset = "9470", .least = 0, .help = "0 takes any free one." },
 	{ "web-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
 		.help = "Ask clients for the token in FILE: Authorization: Bearer, or as the password of basic authentication." },
+	{ "tls-cert", 0, OPTION_STRING, AT(serve.tls.cert), .argument = "FILE",
+		.help = "Speak HTTPS with this certificate (PEM, with those that lead to a root). Read again at a reload." },
+	{ "tls-key", 0, OPTION_STRING, AT(serve.tls.key), .argument = "FILE", .help = "The certificate's key." },
+	{ "tls-client-ca", 0, OPTION_STRING, AT(serve.tls.client_ca), .argument = "FILE",
+		.help = "Let only clients in that show a certificate of one of these." },
+	{ "web-config-file", 0, OPTION_STRING, AT(serve.tls.file), .argument = "FILE",
+		.help = "Take certificate and key from the tls_server_config of a file as Prometheus's --web.config.file has it." },
 	{ "web-open", 0, OPTION_FLAG, AT(serve.open), .help = "Let everybody in who reaches --host." },
 	{ "remote-write-receiver", 0, OPTION_FLAG, AT(serve.receive), .help = "Take samples by remote write 1.0 at /api/v1/write." },
 	{ 0 },

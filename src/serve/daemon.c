@@ -131,16 +131,22 @@ static bool is_loopback(const char *host)
 static bool listen_on(struct daemon *d, struct error *e)
 {
 	const struct serve_options *o = d->options;
-	const struct server_options options = { .host = o->host, .port = (int)o->port, .max_connections = 1024, .idle_timeout_ms = 120000 };
+	struct server_options options = { .host = o->host, .port = (int)o->port, .max_connections = 1024, .idle_timeout_ms = 120000 };
 	const struct server_handler handler = {
 		.on_request = request_answer, .on_gone = request_gone, .on_refused = request_refused, .context = d
 	};
 
-	if (!is_loopback(o->host) && !o->token && !o->open) {
+	if (!web_tls_read(&o->tls, &options.tls, &d->asks_clients, e))
+		return false;
+	d->secure = options.tls != NULL;
+	if (!is_loopback(o->host) && !o->token && !d->asks_clients && !o->open) {
+		tls_context_free(options.tls);
 		error_set(e, EXIT_USAGE, "--host %s would show everything to everybody who reaches this machine", o->host);
-		error_hint(e, "give --web-token-file FILE, or --web-open when that is what you want");
+		error_hint(e, "give --web-token-file FILE or --tls-client-ca FILE, or --web-open when that is what you want");
 		return false;
 	}
+	if (!is_loopback(o->host) && o->token && !d->secure)
+		log_warning("the token goes over the network as it is: --tls-cert and --tls-key would hide it");
 	d->server = server_new(&d->loop, &options, &handler, e);
 	return d->server != NULL;
 }
@@ -204,10 +210,10 @@ static void greet(const struct daemon *d)
 	const char *url = d->options->watch.remote.url;
 
 	if (url)
-		log_note("watching through %s, asked at most %lld times a minute; API on http://%s:%d", url,
-			(long long)d->options->backend_requests, server_host(d->server), server_port(d->server));
+		log_note("watching through %s, asked at most %lld times a minute; API on %s://%s:%d", url,
+			(long long)d->options->backend_requests, daemon_scheme(d), server_host(d->server), server_port(d->server));
 	else
-		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
+		log_note("watching %zu target%s; API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s", daemon_scheme(d),
 			server_host(d->server), server_port(d->server));
 }
 
@@ -229,7 +235,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 		timers_start(d);
 		greet(d);
 		if (options->json) {
-			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
+			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"%s://%s:%d\"}\n", daemon_scheme(d), server_host(d->server),
 				server_port(d->server));
 			fflush(stdout);
 		}

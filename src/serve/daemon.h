@@ -95,6 +95,7 @@ struct daemon {
 	struct self self;
 	struct reload *reloading; /* or NULL */
 	bool judging, closing;
+	bool secure, asks_clients; /* the listener speaks TLS; clients must show a certificate */
 	int64_t closing_since_ms;
 	char folder[512];
 };
@@ -102,6 +103,11 @@ struct daemon {
 static inline int64_t daemon_now(const struct daemon *d)
 {
 	return (int64_t)uv_now(&d->loop);
+}
+
+static inline const char *daemon_scheme(const struct daemon *d)
+{
+	return d->secure ? "https" : "http";
 }
 
 /* scraper.c */

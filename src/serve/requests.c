@@ -95,7 +95,7 @@ static void do_ready(struct daemon *d, struct exchange *x, const struct message 
 
 static void do_reload(struct daemon *d, struct exchange *x, const struct message *m)
 {
-	if (is_foreign(m) || (!d->options->token && !exchange_is_local(x)))
+	if (is_foreign(m) || (!d->options->token && !d->asks_clients && !exchange_is_local(x)))
 		answer_text(d, x, "/-/reload", 403, NULL, "reload from this machine, or with the token\n");
 	else
 		daemon_reload(d, x);

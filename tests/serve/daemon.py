@@ -183,7 +183,7 @@ class Workshop:
 
     def goodput(self, *args, port=0):
         server = self.start([PROGRAM, "serve", "--port", str(port), *args], port)
-        found = server.wait(lambda: re.search(r"API on http://[^:]+:(\d+)", server.log()), what="the port")
+        found = server.wait(lambda: re.search(r"API on https?://[^:]+:(\d+)", server.log()), what="the port")
         server.port = int(found.group(1))
         return server
 
