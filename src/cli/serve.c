@@ -9,6 +9,7 @@
 struct serve_arguments {
 	struct global_arguments global;
 	struct fleet_arguments fleet;
+	struct prometheus_arguments prometheus;
 	struct http_arguments http;
 	struct catalog_arguments catalog;
 	struct serve_options serve;
@@ -20,10 +21,17 @@ struct serve_arguments {
 #define AT(field) offsetof(struct serve_arguments, field)
 static const struct option_spec web_options[] = {
 	{ "host", 0, OPTION_STRING, AT(serve.host), .argument = "ADDRESS", .preset = "127.0.0.1",
-		.help = "Address to listen on. Beyond this machine only with --web-token-file or --web-open." },
+		.help = "Address to listen on. Beyond this machine only with --web-token-file, --tls-client-ca or --web-open." },
 	{ "port", 'p', OPTION_INTEGER, AT(serve.port), .argument = "PORT", .preset = "9470", .least = 0, .help = "0 takes any free one." },
 	{ "web-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
 		.help = "Ask clients for the token in FILE: Authorization: Bearer, or as the password of basic authentication." },
+	{ "tls-cert", 0, OPTION_STRING, AT(serve.tls.cert), .argument = "FILE",
+		.help = "Speak HTTPS with this certificate (PEM, with those that lead to a root). Read again at a reload." },
+	{ "tls-key", 0, OPTION_STRING, AT(serve.tls.key), .argument = "FILE", .help = "The certificate's key." },
+	{ "tls-client-ca", 0, OPTION_STRING, AT(serve.tls.client_ca), .argument = "FILE",
+		.help = "Let only clients in that show a certificate of one of these." },
+	{ "web-config-file", 0, OPTION_STRING, AT(serve.tls.file), .argument = "FILE",
+		.help = "Take certificate and key from the tls_server_config of a file as Prometheus's --web.config.file has it." },
 	{ "web-open", 0, OPTION_FLAG, AT(serve.open), .help = "Let everybody in who reaches --host." },
 	{ "remote-write-receiver", 0, OPTION_FLAG, AT(serve.receive), .help = "Take samples by remote write 1.0 at /api/v1/write." },
 	{ 0 },
@@ -59,10 +67,20 @@ static const struct option_spec work_options[] = {
 		.help = "Refuse a query that holds more samples at once." },
 	{ 0 },
 };
+static const struct option_spec backend_options[] = {
+	{ "prometheus", 0, OPTION_STRING, AT(prometheus.url), .argument = "URL",
+		.help = "Watch what this Prometheus-compatible API has, instead of scraping; queries go on to it." },
+	{ "match", 0, OPTION_STRING, AT(prometheus.match), .argument = "SELECTOR",
+		.help = "Of it, only series that match, such as {job=\"vllm\"}, for signals." },
+	{ "tenant", 0, OPTION_STRING, AT(prometheus.tenant), .argument = "NAME", .help = "Send X-Scope-OrgID: NAME (Mimir, Cortex)." },
+	{ "backend-requests", 0, OPTION_INTEGER, AT(serve.backend_requests), .argument = "N", .preset = "120", .least = 10,
+		.help = "Make at most N requests a minute to it. A quarter is for signals alone; what is above is refused and counted." },
+	{ 0 },
+};
 static const struct option_table serve_tables[] = { { "The API", web_options, 0 }, { "What it keeps", store_options_list, 0 },
-	{ "What it does", work_options, 0 }, { "Which targets, beside those named", fleet_options, AT(fleet) },
-	{ "How to reach them", http_options, AT(http) }, { "Catalogue", catalog_options, AT(catalog) },
-	GLOBAL_TABLE(struct serve_arguments), { 0 } };
+	{ "What it does", work_options, 0 }, { "An existing Prometheus, Thanos, Mimir or VictoriaMetrics", backend_options, 0 },
+	{ "Which targets, beside those named", fleet_options, AT(fleet) }, { "How to reach them", http_options, AT(http) },
+	{ "Catalogue", catalog_options, AT(catalog) }, GLOBAL_TABLE(struct serve_arguments), { 0 } };
 #undef AT
 
 static bool read_token(struct serve_arguments *a, struct arena *arena, struct error *e)
@@ -83,7 +101,7 @@ static bool read_token(struct serve_arguments *a, struct arena *arena, struct er
 static int serve_run_command(const struct command *self, void *arguments, const struct option_strings *targets)
 {
 	struct serve_arguments *a = arguments;
-	const struct source_arguments source = { .fleet = a->fleet, .http = a->http, .catalog = a->catalog };
+	const struct source_arguments source = { .fleet = a->fleet, .prometheus = a->prometheus, .http = a->http, .catalog = a->catalog };
 	struct error e = { 0 };
 	struct arena arena;
 
@@ -105,7 +123,8 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "watch a fleet all the time: scrape, judge, and answer as Prometheus does",
-	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", "[OPTIONS] --remote-write-receiver", NULL },
+	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", "[OPTIONS] --prometheus URL",
+		"[OPTIONS] --remote-write-receiver", NULL },
 	.description =
 		"Scrapes the targets, keeps what they show, judges all signals again and again, and answers Prometheus's HTTP API: "
 		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, rules, alerts, status, format_query and "

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { READ_SIZE = 65536, EARLY_MAX = 65536, OUT_MAX = 1 << 30, LINGER_MS = 2000 };
+enum { READ_SIZE = 65536, EARLY_MAX = 65536, OUT_MAX = 1 << 30, LINGER_MS = 2000, SEAL_SIZE = 256 << 10, RECORD_MAX = 20 << 10 };
 
 static void pump(struct exchange *x);
 static void set_reading(struct exchange *x, bool wanted);
@@ -36,7 +36,7 @@ static void patience(struct exchange *x, int64_t ms)
 
 static size_t unsent(const struct exchange *x)
 {
-	return x->out.len + x->flight.len;
+	return x->out.len - x->sealed + x->wire.len + x->flight.len;
 }
 
 /* ---- closing ---- */
@@ -53,6 +53,8 @@ static void on_closed(uv_handle_t *handle)
 	buf_fini(&x->early);
 	buf_fini(&x->out);
 	buf_fini(&x->flight);
+	buf_fini(&x->wire);
+	tls_session_free(x->tls);
 	mem_free(x);
 	server_maybe_free(s);
 }
@@ -72,10 +74,25 @@ void connection_close(struct exchange *x, bool tell)
 
 static void on_shutdown(uv_shutdown_t *request, int status) {}
 
+/* The last words of TLS, so that the peer can tell an end from a cut. If they do not go out at once, so be it. */
+static void say_end(struct exchange *x)
+{
+	uv_buf_t all;
+
+	if (!x->tls || x->writing)
+		return;
+	tls_end(x->tls, &x->wire);
+	all = uv_buf_init(x->wire.ptr, (unsigned)x->wire.len);
+	if (x->wire.len)
+		uv_try_write((uv_stream_t *)&x->tcp, &all, 1);
+	buf_reset(&x->wire);
+}
+
 /* Closing with unread bytes would reset the connection and take the answer with it. */
 static void linger(struct exchange *x)
 {
 	x->state = CONNECTION_LINGERING;
+	say_end(x);
 	patience(x, LINGER_MS);
 	set_reading(x, true);
 	if (uv_shutdown(&x->shutdown, (uv_stream_t *)&x->tcp, on_shutdown) < 0)
@@ -88,10 +105,12 @@ static void finish_exchange(struct exchange *x)
 	bool again = x->keep_alive && !x->server->stopping;
 
 	if (!again) {
-		if (x->refused)
+		if (x->refused) {
 			linger(x);
-		else
+		} else {
+			say_end(x);
 			connection_close(x, false);
+		}
 		return;
 	}
 	x->state = CONNECTION_READING;
@@ -133,14 +152,14 @@ static void on_written(uv_write_t *write, int status)
 		after_send(x);
 }
 
-/* The kernel took only part: the rest goes through the loop while `out` collects what comes after. */
-static void send_later(struct exchange *x, size_t sent)
+/* The kernel took only part: the rest goes through the loop while what comes after is collected. */
+static void send_later(struct exchange *x, struct buf *from, size_t sent)
 {
 	struct buf empty = x->flight;
 	uv_buf_t rest;
 
-	x->flight = x->out;
-	x->out = empty;
+	x->flight = *from;
+	*from = empty;
 	rest = uv_buf_init(x->flight.ptr + sent, (unsigned)(x->flight.len - sent));
 	x->write.data = x;
 	if (uv_write(&x->write, (uv_stream_t *)&x->tcp, &rest, 1, on_written) < 0) {
@@ -151,21 +170,48 @@ static void send_later(struct exchange *x, size_t sent)
 	patience(x, x->server->options.write_timeout_ms);
 }
 
-static void flush(struct exchange *x)
+static void send_now(struct exchange *x, struct buf *from)
 {
-	uv_buf_t all;
-	int sent;
+	uv_buf_t all = uv_buf_init(from->ptr, (unsigned)from->len);
+	int sent = uv_try_write((uv_stream_t *)&x->tcp, &all, 1);
 
-	if (x->writing || !x->out.len || x->state == CONNECTION_CLOSED)
-		return;
-	all = uv_buf_init(x->out.ptr, (unsigned)x->out.len);
-	sent = uv_try_write((uv_stream_t *)&x->tcp, &all, 1);
 	if (sent < 0 && sent != UV_EAGAIN)
 		connection_close(x, true);
-	else if (sent == (int)x->out.len)
-		buf_reset(&x->out);
+	else if (sent == (int)from->len)
+		buf_reset(from);
 	else
-		send_later(x, sent < 0 ? 0 : (size_t)sent);
+		send_later(x, from, sent < 0 ? 0 : (size_t)sent);
+}
+
+/* A part of what is meant, sealed. */
+static void seal_some(struct exchange *x)
+{
+	size_t size = x->out.len - x->sealed < SEAL_SIZE ? x->out.len - x->sealed : SEAL_SIZE;
+
+	if (!size || !tls_is_ready(x->tls))
+		return;
+	if (!tls_seal(x->tls, str_of(x->out.ptr + x->sealed, size), &x->wire)) {
+		connection_close(x, true);
+		return;
+	}
+	x->sealed += size;
+	if (x->sealed < x->out.len)
+		return;
+	buf_reset(&x->out);
+	x->sealed = 0;
+}
+
+static void flush(struct exchange *x)
+{
+	while (!x->writing && x->state != CONNECTION_CLOSED) {
+		struct buf *from = x->tls ? &x->wire : &x->out;
+
+		if (x->tls && !x->wire.len)
+			seal_some(x);
+		if (!from->len || x->state == CONNECTION_CLOSED)
+			return;
+		send_now(x, from);
+	}
 }
 
 /* ---- reading ---- */
@@ -260,16 +306,8 @@ static void pump(struct exchange *x)
 	set_reading(x, x->early.len < EARLY_MAX);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
+static void take(struct exchange *x, struct str bytes)
 {
-	struct exchange *x = stream->data;
-	struct str bytes;
-
-	if (size < 0) {
-		connection_close(x, true);
-		return;
-	}
-	bytes = str_of(buf->base, (size_t)size);
 	while (bytes.len && x->state == CONNECTION_READING && !x->early.len) {
 		x->resume_planned = true;
 		bytes = str_skip(bytes, feed(x, bytes));
@@ -281,6 +319,47 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
 	set_reading(x, x->early.len < EARLY_MAX);
 }
 
+static void tls_refuse(struct exchange *x)
+{
+	tls_session_free(x->tls);
+	x->tls = NULL;
+	refuse(x, 400, "this port speaks TLS: ask with https://");
+}
+
+static void take_sealed(struct exchange *x, struct str bytes)
+{
+	struct buf *plain = &x->server->plain;
+	bool was_ready = tls_is_ready(x->tls);
+
+	buf_reset(plain);
+	enum tls_status status = tls_receive(x->tls, bytes, plain, &x->wire);
+
+	if (status == TLS_PLAIN) {
+		tls_refuse(x);
+		return;
+	}
+	if (!was_ready && status == TLS_OVER && x->server->handler.on_refused)
+		x->server->handler.on_refused(x->server->handler.context, 400);
+	if (plain->len)
+		take(x, buf_str(plain));
+	flush(x);
+	/* What came before the end is answered, if it can be at once. */
+	if (status == TLS_OVER && x->state != CONNECTION_CLOSED)
+		connection_close(x, true);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf)
+{
+	struct exchange *x = stream->data;
+
+	if (size < 0)
+		connection_close(x, true);
+	else if (x->tls && x->state != CONNECTION_LINGERING)
+		take_sealed(x, str_of(buf->base, (size_t)size));
+	else
+		take(x, str_of(buf->base, (size_t)size));
+}
+
 /* ---- a new client ---- */
 
 void connection_accept(struct server *s)
@@ -289,9 +368,10 @@ void connection_accept(struct server *s)
 
 	x->server = s;
 	x->parser = message_parser_new(&s->options.limits);
-	buf_init(&x->early, EARLY_MAX + READ_SIZE);
+	buf_init(&x->early, EARLY_MAX + READ_SIZE + RECORD_MAX);
 	buf_init(&x->out, OUT_MAX);
 	buf_init(&x->flight, OUT_MAX);
+	buf_init(&x->wire, OUT_MAX);
 	uv_tcp_init(s->loop, &x->tcp);
 	x->tcp.data = x;
 	x->next = s->connections;
@@ -303,10 +383,16 @@ void connection_accept(struct server *s)
 		connection_close(x, false);
 		return;
 	}
+	if (s->tls && !(x->tls = tls_session_new(s->tls))) {
+		connection_close(x, false);
+		return;
+	}
 	uv_tcp_nodelay(&x->tcp, 1);
 	patience(x, s->options.request_timeout_ms);
-	if (s->count > s->options.max_connections)
+	if (s->count > s->options.max_connections && !x->tls)
 		refuse(x, 503, "too many connections");
+	else if (s->count > s->options.max_connections)
+		connection_close(x, false);
 	else
 		set_reading(x, true);
 }

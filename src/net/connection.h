@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "net/server.h"
+#include "net/tls.h"
 
 enum connection_state {
 	CONNECTION_READING,   /* between requests, or inside one */
@@ -19,8 +20,11 @@ struct exchange {
 	struct exchange *next, *previous;
 	struct message_parser *parser;
 	enum connection_state state;
-	struct buf early;       /* bytes of later requests */
-	struct buf out, flight; /* out collects while flight is being sent */
+	struct buf early;        /* bytes of later requests */
+	struct buf out, flight;  /* out collects while flight is being sent */
+	struct tls_session *tls; /* NULL: what is sent is what was meant */
+	struct buf wire;         /* of what is in `out` before `sealed`: sealed, not yet in flight */
+	size_t sealed;
 	uv_write_t write;
 	uv_shutdown_t shutdown;
 	bool writing, reading, waits_drain, keep_alive, chunked, head_only, resume_planned, streamed, refused;
@@ -34,6 +38,8 @@ struct server {
 	uv_timer_t sweep;
 	struct server_options options;
 	struct server_handler handler;
+	struct tls_context *tls; /* NULL: none */
+	struct buf plain;        /* what a connection has just opened */
 	struct exchange *connections;
 	size_t count;
 	int open_handles; /* listener and sweep: the server is freed when they and all connections are closed */

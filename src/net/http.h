@@ -30,18 +30,18 @@ const char *http_failure_name(enum http_failure f); /* "refused", "timeout" ... 
 
 struct http_request {
 	const char *url;
-	const char *const *headers; /* "Name: value", NULL-terminated, or NULL */
-	const char *post;           /* form body: makes it a POST; or NULL */
-	struct str body;            /* any body, with its Content-Type among the headers: makes it a POST; ptr NULL: none */
-	const char *bearer_token;   /* or NULL */
-	const char *ca_file;        /* or NULL */
+	const char *const *headers;       /* "Name: value", NULL-terminated, or NULL */
+	const char *post;                 /* form body: makes it a POST; or NULL */
+	struct str body;                  /* any body, with its Content-Type among the headers: makes it a POST; ptr NULL: none */
+	const char *bearer_token;         /* or NULL */
+	const char *ca_file;              /* or NULL */
 	const char *cert_file, *key_file; /* client certificate; or NULL */
-	const char *server_name;    /* the name that the certificate must have and that TLS asks for, when it is not the URL's; or NULL */
-	const char *proxy_url;      /* or NULL: as the environment says */
-	bool insecure;              /* TLS not verified */
-	bool follow;                /* follow redirects (at most 5, never from https to http, token only to the same host) */
-	int64_t timeout_ms;         /* whole request; 10000 when 0 */
-	size_t max_bytes;           /* of the decompressed body; 64 MiB when 0 */
+	const char *server_name; /* the name that the certificate must have and that TLS asks for, when it is not the URL's; or NULL */
+	const char *proxy_url;   /* or NULL: as the environment says */
+	bool insecure;           /* TLS not verified */
+	bool follow;             /* follow redirects (at most 5, never from https to http, token only to the same host) */
+	int64_t timeout_ms;      /* whole request; 10000 when 0 */
+	size_t max_bytes;        /* of the decompressed body; 64 MiB when 0 */
 };
 
 struct http_answer {

@@ -8,7 +8,7 @@
 
 /* ---- time-outs: one timer a second walks all connections ---- */
 
-enum { SWEEP_MS = 500 };
+enum { SWEEP_MS = 500, PLAIN_MAX = 1 << 20 };
 
 static void on_sweep(uv_timer_t *timer)
 {
@@ -37,8 +37,11 @@ void server_forget(struct server *s, struct exchange *x)
 
 void server_maybe_free(struct server *s)
 {
-	if (s->closing && !s->open_handles && !s->connections)
-		mem_free(s);
+	if (!s->closing || s->open_handles || s->connections)
+		return;
+	tls_context_free(s->tls);
+	buf_fini(&s->plain);
+	mem_free(s);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -76,6 +79,12 @@ void server_close(struct server *s)
 	close_handle((uv_handle_t *)&s->listener);
 	close_handle((uv_handle_t *)&s->sweep);
 	server_drop_all(s);
+}
+
+void server_set_tls(struct server *s, struct tls_context *tls)
+{
+	tls_context_free(s->tls);
+	s->tls = tls;
 }
 
 int server_port(const struct server *s)
@@ -167,12 +176,16 @@ struct server *server_new(uv_loop_t *loop, const struct server_options *options,
 	struct server *s;
 	int code;
 
-	if (!resolve(options, &address, e))
+	if (!resolve(options, &address, e)) {
+		tls_context_free(options->tls);
 		return NULL;
+	}
 	s = NEW(struct server);
 	s->loop = loop;
 	s->options = *options;
 	s->handler = *handler;
+	s->tls = options->tls;
+	buf_init(&s->plain, PLAIN_MAX);
 	fill_defaults(&s->options);
 	uv_tcp_init(loop, &s->listener);
 	uv_timer_init(loop, &s->sweep);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "net/message.h"
+#include "net/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct server_options {
 	int64_t request_timeout_ms;   /* 0: 30 s from the first byte to the last of a request */
 	int64_t idle_timeout_ms;      /* 0: 5 s between requests, as uvicorn */
 	int64_t write_timeout_ms;     /* 0: 60 s without the client taking a byte */
+	struct tls_context *tls;      /* the server's from then on; NULL: plain HTTP */
 };
 
 struct server_handler {
@@ -40,6 +42,8 @@ struct server_handler {
 
 /* Listens. NULL with an error that says which address and why. */
 struct server *server_new(uv_loop_t *loop, const struct server_options *options, const struct server_handler *handler, struct error *e);
+/* For connections from now on: certificates are renewed. Takes it over. Only where there was one. */
+void server_set_tls(struct server *s, struct tls_context *tls);
 int server_port(const struct server *s);
 const char *server_host(const struct server *s);
 size_t server_connections(const struct server *s);

@@ -174,7 +174,8 @@ static void name_set(struct transfer *t, const struct url_parts *parts)
 	if (!t->request->server_name || strcmp(parts->scheme, "https") != 0 || !url_is_home(t, parts) || !(u = curl_url()))
 		return;
 	if (curl_url_set(u, CURLUPART_URL, t->url.ptr, 0) == CURLUE_OK &&
-		curl_url_set(u, CURLUPART_HOST, t->request->server_name, 0) == CURLUE_OK && curl_url_get(u, CURLUPART_URL, &url, 0) == CURLUE_OK) {
+		curl_url_set(u, CURLUPART_HOST, t->request->server_name, 0) == CURLUE_OK &&
+		curl_url_get(u, CURLUPART_URL, &url, 0) == CURLUE_OK) {
 		struct str to = arena_printf(t->arena, "::%s:%s", parts->host, parts->port);
 		curl_slist_free_all(t->connect_to);
 		t->connect_to = curl_slist_append(NULL, to.ptr);
@@ -197,7 +198,10 @@ static void hop_begin(struct transfer *t, const struct url_parts *parts)
 	name_set(t, parts);
 	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)(left_ms > 1 ? left_ms : 1));
 	const char *proxy = t->request->proxy_url;
-	curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy ? proxy : host_is_loopback(parts->host) ? "" : NULL); /* NULL: as the environment says */
+	curl_easy_setopt(t->easy, CURLOPT_PROXY,
+		proxy                           ? proxy
+		: host_is_loopback(parts->host) ? ""
+						: NULL); /* NULL: as the environment says */
 	method_set(t);
 	headers_build(t, url_is_home(t, parts));
 }

@@ -64,19 +64,37 @@ static const struct labels **dropped_list(struct daemon *d, struct call *c, size
 	return all.items;
 }
 
+/* Those that are scraped here, or by the Prometheus that is watched. */
+static struct web_target *targets_list(const struct daemon *d, struct arena *arena, size_t *count)
+{
+	const struct fleet *f = &d->fleet;
+	struct web_target *targets;
+
+	*count = d->mirroring ? f->targets.count : d->scrapees.count;
+	targets = ARENA_ARRAY(arena, struct web_target, *count + 1);
+	for (size_t i = 0; i < *count; i++) {
+		if (d->mirroring) {
+			const struct target *t = f->targets.items[i];
+			int64_t interval_ms = target_interval_ms(t);
+
+			targets[i] = (struct web_target){ t, t->labels, labels_get(t->labels, STR("job")), interval_ms, interval_ms };
+		} else {
+			const struct scrapee *s = d->scrapees.items[i];
+
+			targets[i] = (struct web_target){ s->target, s->discovered, s->pool, s->interval_ms, s->timeout_ms };
+		}
+	}
+	return targets;
+}
+
 static void source_fill(struct daemon *d, struct call *c)
 {
-	struct web_target *targets = ARENA_ARRAY(&c->arena, struct web_target, d->scrapees.count + 1);
+	size_t target_count;
+	struct web_target *targets = targets_list(d, &c->arena, &target_count);
 	const struct serve_options *o = d->options;
 	const struct config *config = d->generation->config;
 	size_t dropped_count = 0;
 	const struct labels **dropped = str_is(c->request.path, "/api/v1/targets") ? dropped_list(d, c, &dropped_count) : NULL;
-
-	for (size_t i = 0; i < d->scrapees.count; i++) {
-		const struct scrapee *s = d->scrapees.items[i];
-
-		targets[i] = (struct web_target){ s->target, s->discovered, s->pool, s->interval_ms, s->timeout_ms };
-	}
 	static const char *const names[] = { "web.host", "web.port", "storage.path", "query.timeout", "query.lookback-delta",
 		"query.max-samples" };
 	struct web_flag *flags = ARENA_ARRAY(&c->arena, struct web_flag, ARRAY_LEN(names));
@@ -98,7 +116,7 @@ static void source_fill(struct daemon *d, struct call *c)
 		.store = d->store,
 		.limits = &d->limits,
 		.targets = targets,
-		.target_count = d->scrapees.count,
+		.target_count = target_count,
 		.report = d->judgement ? d->judgement->report : NULL,
 		.report_ms = d->judgement ? d->judgement->t_ms : 0,
 		.flags = flags,

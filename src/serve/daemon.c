@@ -54,10 +54,13 @@ static void close_go_on(struct daemon *d)
 {
 	bool late = daemon_now(d) - d->closing_since_ms > GRACE_MS;
 
-	if (late)
+	bool at_work = d->call_count || d->judging || d->ruling || mirroring_is_busy(d);
+
+	if (late) {
 		calls_cancel(d);
-	if ((!d->call_count && !d->judging && !d->ruling && !d->receipts.count && !server_connections(d->server)) ||
-		(late && !d->call_count && !d->judging && !d->ruling))
+		passings_cancel(d);
+	}
+	if (!at_work && (late || (!d->receipts.count && !server_connections(d->server))))
 		close_rest(d);
 }
 
@@ -84,7 +87,12 @@ static void on_housekeeping(uv_timer_t *timer)
 
 static void on_evaluation(uv_timer_t *timer)
 {
-	judge_start(timer->data);
+	struct daemon *d = timer->data;
+
+	if (d->mirroring)
+		mirroring_start(d);
+	else
+		judge_start(d);
 }
 
 static void on_sync(struct gate_task *task)
@@ -123,16 +131,22 @@ static bool is_loopback(const char *host)
 static bool listen_on(struct daemon *d, struct error *e)
 {
 	const struct serve_options *o = d->options;
-	const struct server_options options = { .host = o->host, .port = (int)o->port, .max_connections = 1024, .idle_timeout_ms = 120000 };
+	struct server_options options = { .host = o->host, .port = (int)o->port, .max_connections = 1024, .idle_timeout_ms = 120000 };
 	const struct server_handler handler = {
 		.on_request = request_answer, .on_gone = request_gone, .on_refused = request_refused, .context = d
 	};
 
-	if (!is_loopback(o->host) && !o->token && !o->open) {
+	if (!web_tls_read(&o->tls, &options.tls, &d->asks_clients, e))
+		return false;
+	d->secure = options.tls != NULL;
+	if (!is_loopback(o->host) && !o->token && !d->asks_clients && !o->open) {
+		tls_context_free(options.tls);
 		error_set(e, EXIT_USAGE, "--host %s would show everything to everybody who reaches this machine", o->host);
-		error_hint(e, "give --web-token-file FILE, or --web-open when that is what you want");
+		error_hint(e, "give --web-token-file FILE or --tls-client-ca FILE, or --web-open when that is what you want");
 		return false;
 	}
+	if (!is_loopback(o->host) && o->token && !d->secure)
+		log_warning("the token goes over the network as it is: --tls-cert and --tls-key would hide it");
 	d->server = server_new(&d->loop, &options, &handler, e);
 	return d->server != NULL;
 }
@@ -180,6 +194,7 @@ static void daemon_fini(struct daemon *d)
 	if (d->store) {
 		remote_receiver_free(d->receiver);
 		fleet_fini(&d->fleet);
+		mirroring_close(d);
 		tee_free(d->tee);
 		backend_free(d->backend);
 		store_free(d->store);
@@ -188,6 +203,18 @@ static void daemon_fini(struct daemon *d)
 	self_fini(&d->self);
 	arena_fini(&d->arena);
 	uv_loop_close(&d->loop);
+}
+
+static void greet(const struct daemon *d)
+{
+	const char *url = d->options->watch.remote.url;
+
+	if (url)
+		log_note("watching through %s, asked at most %lld times a minute; API on %s://%s:%d", url,
+			(long long)d->options->backend_requests, daemon_scheme(d), server_host(d->server), server_port(d->server));
+	else
+		log_note("watching %zu target%s; API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s", daemon_scheme(d),
+			server_host(d->server), server_port(d->server));
 }
 
 bool serve_run(const struct serve_options *options, const volatile bool *stop, struct error *e)
@@ -206,10 +233,9 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	}
 	if (ok) {
 		timers_start(d);
-		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
-			server_host(d->server), server_port(d->server));
+		greet(d);
 		if (options->json) {
-			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
+			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"%s://%s:%d\"}\n", daemon_scheme(d), server_host(d->server),
 				server_port(d->server));
 			fflush(stdout);
 		}

@@ -47,6 +47,9 @@ struct judgement {
 struct reload;
 struct receipt;
 struct call; /* a request on its way */
+struct mirroring;
+struct passing;
+struct load;
 
 struct daemon {
 	uv_loop_t loop;
@@ -60,6 +63,10 @@ struct daemon {
 	struct store *store;
 	struct fleet fleet;
 	struct backend *backend;
+	/* What signals look at and rules ask: the same, unless an existing Prometheus is watched. */
+	struct store *judged_store;
+	struct backend *judged_backend, *rules_backend;
+	struct mirroring *mirroring;   /* of that Prometheus; or NULL */
 	struct generation *generation; /* in use */
 	VEC(struct scrapee *) scrapees;
 	struct judgement *judgement; /* the newest; or NULL */
@@ -76,6 +83,7 @@ struct daemon {
 	uint64_t removals; /* of targets: a report that was begun before one may speak of it */
 	bool syncing, committing, ruling, degraded;
 	struct call *calls;
+	struct passing *passings;
 	size_t call_count;
 	struct notifier *notifier; /* of alerts */
 	struct remote_receiver *receiver;
@@ -87,6 +95,7 @@ struct daemon {
 	struct self self;
 	struct reload *reloading; /* or NULL */
 	bool judging, closing;
+	bool secure, asks_clients; /* the listener speaks TLS; clients must show a certificate */
 	int64_t closing_since_ms;
 	char folder[512];
 };
@@ -94,6 +103,11 @@ struct daemon {
 static inline int64_t daemon_now(const struct daemon *d)
 {
 	return (int64_t)uv_now(&d->loop);
+}
+
+static inline const char *daemon_scheme(const struct daemon *d)
+{
+	return d->secure ? "https" : "http";
 }
 
 /* scraper.c */
@@ -125,8 +139,25 @@ void sending_commit(struct daemon *d);
 void sending_close(struct daemon *d);
 void sending_print(const struct daemon *d, struct buf *out);
 
+/* mirroring.c */
+bool mirroring_open(struct daemon *d, struct error *e);
+void mirroring_close(struct daemon *d);
+/* Asks for what is new, and then judges. */
+void mirroring_start(struct daemon *d);
+bool mirroring_is_busy(const struct daemon *d);
+struct load *mirroring_load(struct daemon *d);
+void mirroring_print(const struct daemon *d, struct buf *out);
+
+/* passing.c */
+/* False: not a request that the Prometheus answers. */
+bool passing_start(struct daemon *d, struct exchange *x, const struct message *m);
+bool passing_gone(struct daemon *d, struct exchange *x);
+void passings_cancel(struct daemon *d);
+
 /* judge.c */
 void judge_start(struct daemon *d);
+/* Nothing can be judged, and why. A write. */
+void judge_blind(struct daemon *d, const char *why);
 void judgement_free(struct judgement *j);
 /* A target is about to go, of which the report in use may speak. A write. */
 void judgement_drop(struct daemon *d);

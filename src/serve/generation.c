@@ -61,10 +61,10 @@ struct generation *generation_read(const struct serve_options *o, const char *ow
 	return NULL;
 }
 
-void generation_start(struct generation *g, void (*changed)(void *context), void *context)
+void generation_start(struct generation *g, bool scrapes, void (*changed)(void *context), void *context)
 {
 	/* Targets that were named are meant alone. */
-	if (g->config && !g->named.count)
+	if (g->config && !g->named.count && scrapes)
 		g->discovery = discovery_new((const struct job *const *)g->config->jobs.items, g->config->jobs.count, changed, context);
 	if (g->config && g->config->alertmanagers.count)
 		g->alertmanagers = discovery_new(

@@ -29,8 +29,8 @@ struct generation {
 
 /* Nothing is started or changed by it. `first`: of this process, so that alerts are restored from the store. NULL with an error. */
 struct generation *generation_read(const struct serve_options *o, const char *own_url, bool first, struct error *e);
-/* Begins to look for the targets of the jobs; `changed` is called from other threads. */
-void generation_start(struct generation *g, void (*changed)(void *context), void *context);
+/* Begins to look for the targets of the jobs, if there is scraping, and for Alertmanagers; `changed` is called from other threads. */
+void generation_start(struct generation *g, bool scrapes, void (*changed)(void *context), void *context);
 /* Looks for nothing any more. */
 void generation_stop(struct generation *g);
 /* Alerts that are active under `old` stay active. */

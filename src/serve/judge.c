@@ -31,11 +31,11 @@ static void judge(struct daemon *d, struct judgement *j)
 	int64_t oldest_ms, newest_ms;
 	struct moments moments = { 0 };
 
-	if (!store_bounds(d->store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
+	if (!store_bounds(d->judged_store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
 		oldest_ms = j->t_ms - HISTORY_MS;
 	fleet_moments(&d->fleet, j->t_ms - HISTORY_MS, &moments);
-	j->has_evidence =
-		evidence_build(&j->evidence, &j->arena, &d->generation->catalog, &d->fleet, d->backend, oldest_ms, j->t_ms, &j->error);
+	j->has_evidence = evidence_build(
+		&j->evidence, &j->arena, &d->generation->catalog, &d->fleet, d->judged_backend, oldest_ms, j->t_ms, &j->error);
 	if (j->has_evidence) {
 		int64_t to_ms = moments.count ? moments.items[moments.count - 1] : j->t_ms, from_ms = to_ms;
 
@@ -57,9 +57,9 @@ static void on_work(uv_work_t *work)
 	struct judging *g = work->data;
 	int64_t start_ns = clock_monotonic_ns();
 
-	store_lock_read(g->daemon->store);
+	store_lock_read(g->daemon->judged_store);
 	judge(g->daemon, g->made);
-	store_unlock_read(g->daemon->store);
+	store_unlock_read(g->daemon->judged_store);
 	g->made->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
 }
 
@@ -90,6 +90,13 @@ static void alert(struct daemon *d, const struct report *report, const char *why
 		finding_rules_evaluate(d->generation->findings, report, why, tee_sink(d->tee), notifier_receiver(d->notifier), t_ms);
 }
 
+void judge_blind(struct daemon *d, const char *why)
+{
+	d->self.judgements_failed++;
+	log_warning("signals were not judged: %s", why);
+	alert(d, NULL, why, clock_now_ms());
+}
+
 /* A write: nobody looks at the one before any more. */
 static void on_publish(struct gate_task *task)
 {
@@ -108,9 +115,7 @@ static void on_publish(struct gate_task *task)
 		alert(d, d->judgement->report, NULL, d->judgement->t_ms);
 		tell(d, d->judgement->report);
 	} else {
-		d->self.judgements_failed++;
-		log_warning("signals were not judged: %s", g->made->error.message);
-		alert(d, NULL, g->made->error.message, g->made->t_ms);
+		judge_blind(d, g->made->error.message);
 		judgement_free(g->made);
 	}
 	d->judging = false;

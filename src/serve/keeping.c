@@ -73,6 +73,10 @@ bool keeping_open(struct daemon *d, struct error *e)
 	d->backend = backend_embedded_new(d->store);
 	d->tee = tee_new(store_sink(d->store));
 	d->receiver = remote_receiver_new(tee_sink(d->tee));
+	if (d->options->watch.remote.url)
+		return mirroring_open(d, e);
+	d->judged_store = d->store;
+	d->judged_backend = d->rules_backend = d->backend;
 	fleet_init(&d->fleet, tee_sink(d->tee));
 	return true;
 }

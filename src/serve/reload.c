@@ -23,11 +23,24 @@ bool generation_load(struct daemon *d, struct error *e)
 {
 	char url[160];
 
-	snprintf(url, sizeof url, "http://%s:%d", server_host(d->server), server_port(d->server));
+	snprintf(url, sizeof url, "%s://%s:%d", daemon_scheme(d), server_host(d->server), server_port(d->server));
+	struct tls_context *tls;
+	bool asks_clients;
+
+	/* Certificates are renewed; whether there are any stays as it was when the port was opened. */
+	if (!web_tls_read(&d->options->tls, &tls, &asks_clients, e))
+		return false;
 	struct generation *g = generation_read(d->options, url, !d->generation, e);
 
-	if (!g)
+	if (!g || (d->asks_clients && !asks_clients)) {
+		tls_context_free(tls);
+		if (g)
+			error_set(e, EXIT_BAD_INPUT, "clients were asked for certificates, and are no more: that takes a restart");
+		generation_free(g);
 		return false;
+	}
+	if (tls)
+		server_set_tls(d->server, tls);
 	if (g->config)
 		config_log_notes(g->config);
 	/* The report in use speaks of the old catalogue. */
@@ -39,7 +52,7 @@ bool generation_load(struct daemon *d, struct error *e)
 	g->older = d->generation;
 	d->generation = g;
 	d->config_ok = true;
-	generation_start(g, on_changed, d);
+	generation_start(g, !d->mirroring, on_changed, d);
 	sending_sync(d);
 	scraper_sync(d);
 	notifier_set_options(d->notifier, &g->rules_options);

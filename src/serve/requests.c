@@ -95,7 +95,7 @@ static void do_ready(struct daemon *d, struct exchange *x, const struct message 
 
 static void do_reload(struct daemon *d, struct exchange *x, const struct message *m)
 {
-	if (is_foreign(m) || (!d->options->token && !exchange_is_local(x)))
+	if (is_foreign(m) || (!d->options->token && !d->asks_clients && !exchange_is_local(x)))
 		answer_text(d, x, "/-/reload", 403, NULL, "reload from this machine, or with the token\n");
 	else
 		daemon_reload(d, x);
@@ -228,6 +228,8 @@ void request_answer(void *context, struct exchange *x, const struct message *m)
 
 	if (!(route && route->open) && !is_authorized(d, m))
 		answer_text(d, x, "unauthorized", 401, "WWW-Authenticate: Basic realm=\"goodput\", Bearer\r\n", "Unauthorized\n");
+	else if (!route && passing_start(d, x, m))
+		return;
 	else if (!route || (!route->allow && !(route->methods & method_of(m))))
 		call_start(d, x, m);
 	else if (route->methods & method_of(m))
@@ -240,7 +242,7 @@ void request_gone(void *context, struct exchange *x)
 {
 	struct daemon *d = context;
 
-	if (!events_gone(d, x) && !receiving_gone(d, x) && !reload_gone(d, x))
+	if (!events_gone(d, x) && !receiving_gone(d, x) && !reload_gone(d, x) && !passing_gone(d, x))
 		call_gone(d, x);
 }
 

@@ -44,7 +44,7 @@ static void on_work(uv_work_t *work)
 	struct daemon *d = r->daemon;
 	const struct rules_receiver collect = { on_tell, r };
 
-	rules_evaluate(d->generation->rules, r->group, d->backend, tee_sink(d->tee), &collect, r->t_ms);
+	rules_evaluate(d->generation->rules, r->group, d->rules_backend, tee_sink(d->tee), &collect, r->t_ms);
 }
 
 static void ruling_end(struct ruling *r)

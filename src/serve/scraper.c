@@ -242,7 +242,8 @@ void scraper_sync(struct daemon *d)
 		discovery_sync(g->discovery, &d->fleet, clock_now_ms(), &events);
 		sync_discovered(d);
 	}
-	generation_forget(g, &d->fleet, clock_now_ms() - RETIRED_MS);
+	if (!mirroring_is_busy(d))
+		generation_forget(g, &d->fleet, clock_now_ms() - RETIRED_MS);
 	if (!d->judgement)
 		judge_start(d);
 }

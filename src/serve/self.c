@@ -159,7 +159,8 @@ void self_print(struct daemon *d, struct buf *out)
 
 	family(out, "goodput_build_info", "gauge", "1, with the version.");
 	buf_add_cstr(out, "goodput_build_info{version=\"" GOODPUT_VERSION "\"} 1\n");
-	plain(out, "goodput_targets", "gauge", "Targets that are scraped.", (double)d->scrapees.count);
+	plain(out, "goodput_targets", "gauge", "Targets that are watched.",
+		(double)(d->mirroring ? d->fleet.targets.count : d->scrapees.count));
 	plain(out, "goodput_scrapes_total", "counter", "Scrapes that ended, well or not.", (double)s->scrapes);
 	plain(out, "goodput_scrapes_failed_total", "counter", "Scrapes after which up was 0.", (double)s->scrapes_failed);
 	plain(out, "goodput_scrapes_skipped_total", "counter", "Ticks at which the scrape before was not over.",
@@ -173,6 +174,7 @@ void self_print(struct daemon *d, struct buf *out)
 	plain(out, "goodput_remote_write_refused_samples_total", "counter", "Of those sent, refused as older than their series.",
 		(double)s->received_refused);
 	sending_print(d, out);
+	mirroring_print(d, out);
 	print_store(d, out);
 	print_rules(d, out);
 	print_receivers(d, out);

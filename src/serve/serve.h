@@ -2,6 +2,7 @@
 #ifndef GOODPUT_SERVE_SERVE_H
 #define GOODPUT_SERVE_SERVE_H
 
+#include "serve/web_config.h"
 #include "watch/watch.h"
 
 struct serve_options {
@@ -9,10 +10,12 @@ struct serve_options {
 	const char *host;           /* "127.0.0.1" */
 	int64_t port;               /* 9470; 0: any free one */
 	const char *token;          /* clients must show it; or NULL */
+	struct web_tls_options tls; /* of the listener */
 	bool open;                  /* listen beyond this machine without a token */
 	int64_t scrape_interval_ms, evaluation_interval_ms, window_ms;
 	int64_t query_timeout_ms;
 	int64_t query_samples;
+	int64_t backend_requests;    /* a minute, to watch.remote.url: which is watched instead of targets when it is given */
 	const char *const *webhooks; /* told of alerts */
 	size_t webhook_count;
 	int64_t webhook_repeat_ms;

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http.h"
+#include "watch/mirror.h"
 #include "watch/pipeline.h"
 
 #include <stdio.h>

@@ -19,8 +19,6 @@ bool live_gather(struct watch *w, struct error *e);
 bool recording_gather(struct watch *w, struct error *e);
 bool pages_gather(struct watch *w, struct error *e);
 bool remote_gather(struct watch *w, struct error *e);
-/* Has the name the prefix of an engine or of a GPU exporter? What any program exports (process_, http_) tells nothing. */
-bool is_engine_name(const struct catalog *c, struct str name);
 /* The address of a live target without its /metrics, when a Prometheus answers there; NULL otherwise. */
 const char *live_prometheus(struct watch *w, const struct target *t);
 

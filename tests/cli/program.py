@@ -5,6 +5,9 @@ import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import side_by_side  # noqa: E402
+
 PROGRAM = os.path.abspath(os.environ.get("GOODPUT", "build/goodput"))
 COMMANDS = ("check", "record", "query", "rules", "signals", "completion", "man", "help", "version")
 
@@ -34,5 +37,4 @@ class CliTest(unittest.TestCase):
         self.assertGreaterEqual(result.status, 0, result.err)
 
 
-def main():
-    unittest.main(verbosity=1, argv=sys.argv[:1])
+main = side_by_side.main

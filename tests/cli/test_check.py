@@ -301,7 +301,7 @@ class Live(Case):
                 run = subprocess.Popen([PROGRAM, "check", server.address, "--window", "20s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 time.sleep(1.2)
                 run.send_signal(number)
-                out, err = run.communicate(timeout=5)
+                out, err = run.communicate(timeout=60)
                 self.assertEqual((run.returncode, out), (130, b""), err)
                 self.assertIn(b"interrupted after 1 of 2 scrapes", err)
 
@@ -311,7 +311,7 @@ class Live(Case):
             time.sleep(0.7)
             started = time.monotonic()
             run.send_signal(signal.SIGINT)
-            _, err = run.communicate(timeout=5)
+            _, err = run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130, err)
             self.assertLess(time.monotonic() - started, 1)
 
@@ -339,7 +339,7 @@ class Output(Case):
                 break
             out += chunk
         os.close(master)
-        run.wait(timeout=10)
+        run.wait(timeout=60)
         return out
 
     def test_colour(self):
@@ -358,7 +358,7 @@ class Output(Case):
             run.stdout.close()
             self.assertEqual(run.stderr.read(), b"")
             run.stderr.close()
-            self.assertIn(run.wait(timeout=10), (0, 1, 2, 3))
+            self.assertIn(run.wait(timeout=60), (0, 1, 2, 3))
 
     def test_full_disk_is_told(self):
         with open("/dev/full", "wb") as full:
@@ -426,7 +426,7 @@ class Record(Case):
             run = subprocess.Popen([PROGRAM, "record", self.path("rec"), server.address, "--every", "200ms", "--for", "1m"], stderr=subprocess.PIPE)
             time.sleep(1)
             run.send_signal(signal.SIGINT)
-            _, err = run.communicate(timeout=5)
+            _, err = run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130, err)
             self.assertGreaterEqual(self.document(self.path("rec"))["moments"]["all"], 2)
 

@@ -4,7 +4,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,7 +11,7 @@ import unittest
 import urllib.request
 
 import pages
-from program import CliTest, goodput, main
+from program import CliTest, goodput, main, side_by_side
 
 CONFIG = """global: {{scrape_interval: 1s, scrape_timeout: 900ms}}
 scrape_configs:
@@ -25,19 +24,13 @@ scrape_configs:
 """
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 @unittest.skipUnless(shutil.which("prometheus"), "no prometheus")
 class Prometheus(CliTest):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
         cls.servers = [pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) for _ in range(2)]
-        port = free_port()
+        port = side_by_side.free_ports()
         cls.url = f"http://127.0.0.1:{port}"
         config = os.path.join(cls.folder, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as f:
@@ -61,7 +54,7 @@ class Prometheus(CliTest):
     @classmethod
     def tearDownClass(cls):
         cls.process.terminate()
-        cls.process.wait(timeout=20)
+        cls.process.wait(timeout=60)
         for server in cls.servers:
             server.__exit__()
         subprocess.run(["rm", "-rf", cls.folder], check=True)

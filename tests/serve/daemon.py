@@ -5,12 +5,11 @@ import http.client
 import http.server
 import json
 import os
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -18,13 +17,13 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import side_by_side  # noqa: E402
+
 PROGRAM = os.path.abspath(os.environ.get("GOODPUT", "build/goodput"))
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+free_port = side_by_side.free_ports
 
 
 class Pages:
@@ -95,7 +94,7 @@ class Server:
     def url(self):
         return "http://127.0.0.1:%d" % self.port
 
-    def ask(self, path, params=None, method="GET", headers=None, body=None, timeout=30):
+    def ask(self, path, params=None, method="GET", headers=None, body=None, timeout=60):
         """`params` go into the query of a GET, into the form of a POST."""
         encoded = urllib.parse.urlencode(params or [], doseq=True)
         headers = dict(headers or {})
@@ -127,7 +126,7 @@ class Server:
         result = self.query(text)
         return float(result[0]["value"][1]) if result else None
 
-    def wait(self, test, timeout=20, what="the server"):
+    def wait(self, test, timeout=60, what="the server"):
         end = time.time() + timeout
         while time.time() < end:
             with contextlib.suppress(OSError, http.client.HTTPException, ValueError, KeyError):
@@ -143,7 +142,7 @@ class Server:
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def end(self, number=signal.SIGTERM, timeout=20):
+    def end(self, number=signal.SIGTERM, timeout=120):
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
@@ -184,14 +183,14 @@ class Workshop:
 
     def goodput(self, *args, port=0):
         server = self.start([PROGRAM, "serve", "--port", str(port), *args], port)
-        found = server.wait(lambda: re.search(r"API on http://[^:]+:(\d+)", server.log()), what="the port")
+        found = server.wait(lambda: re.search(r"API on https?://[^:]+:(\d+)", server.log()), what="the port")
         server.port = int(found.group(1))
         return server
 
     def sim(self, *args, replicas=1):
         """On successive ports, outside those that the system hands out; tried again when somebody has one of them."""
         for last in (False, False, False, True):
-            port = random.randrange(12000, 30000)
+            port = side_by_side.free_ports(replicas)
             sim = self.start([PROGRAM, "sim", "--port", str(port), "--replicas", str(replicas), *args], port)
             try:
                 sim.wait(lambda s=sim: s.ask("/health").status == 200, what="the simulator")
@@ -209,9 +208,18 @@ class Workshop:
         return server
 
     def close(self):
-        for server in reversed(self.servers):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.end()
+        """Ours must end in order. Others are killed: a Prometheus whose remote write finds nobody would take a minute to end."""
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.process.send_signal(signal.SIGTERM if server.process.args[0] == PROGRAM else signal.SIGKILL)
+        late = []
+        for server in self.servers:
+            try:
+                server.process.wait(60)
+            except subprocess.TimeoutExpired:
+                late.append(" ".join(server.process.args) + "\n" + server.log())
+                server.process.kill()
+                server.process.wait()
         for pages in self.pages:
             pages.close()
         logs = [server.log() for server in self.servers]
@@ -219,3 +227,5 @@ class Workshop:
         for log in logs:
             if "Sanitizer" in log or "runtime error" in log:
                 raise AssertionError(log[:4000])
+        if late:
+            raise AssertionError("no end after SIGTERM: " + late[0])

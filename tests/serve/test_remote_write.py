@@ -15,7 +15,7 @@ import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from daemon import Workshop, free_port  # noqa: E402
+from daemon import Workshop, free_port, side_by_side  # noqa: E402
 
 SCRAPE_MS = 250
 
@@ -121,7 +121,7 @@ class RemoteWrite(unittest.TestCase):
         wanted = want()
         until = max(t for values in wanted.values() for t in values)
         self.assertGreater(count(wanted), at_least)
-        end = time.time() + 20
+        end = time.time() + 60
         while missing(have(), wanted, until) and time.time() < end:
             time.sleep(0.3)
         lost = missing(have(), wanted, until)
@@ -208,4 +208,4 @@ class RemoteWrite(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    side_by_side.main()

@@ -37,7 +37,7 @@ class Case(unittest.TestCase):
             s.wait(lambda: s.query("load"), what="a scrape")
         return s
 
-    def raw(self, server, data, timeout=10, wait=0.0):
+    def raw(self, server, data, timeout=60, wait=0.0):
         """Sends bytes as they are; what came back until the connection was closed or silent."""
         with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as c:
             c.sendall(data)
@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
 
 class Clients(Case):
     def promtool(self, *args):
-        run = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=30, check=False)
+        run = subprocess.run(["promtool", *args], capture_output=True, text=True, timeout=60, check=False, cwd=self.shop.folder)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         return run.stdout
 
@@ -70,7 +70,7 @@ class Clients(Case):
         self.assertIn('__name__="load"', self.promtool("query", "series", "--match=load", s.url))
         self.assertEqual(self.promtool("query", "labels", s.url, "pool"), "a\n")
         self.assertIn("goodput_targets", self.promtool("debug", "metrics", s.url) and s.ask("/metrics").text)
-        check = subprocess.run(["promtool", "check", "metrics"], input=s.ask("/metrics").text, capture_output=True, text=True, timeout=30, check=False)
+        check = subprocess.run(["promtool", "check", "metrics"], input=s.ask("/metrics").text, capture_output=True, text=True, timeout=60, check=False)
         self.assertNotIn("error", check.stderr, check.stderr)
 
     def test_grafana(self):
@@ -117,7 +117,7 @@ class Clients(Case):
 
     def test_annotations_and_events(self):
         s = self.serve()
-        with socket.create_connection(("127.0.0.1", s.port), timeout=10) as c:
+        with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
             c.sendall(b"GET /api/goodput/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
             self.assertIn(b"text/event-stream", c.recv(4096))
             answer = s.ask("/api/goodput/v1/annotations", method="POST", headers={"Content-Type": "application/json"},
@@ -148,10 +148,10 @@ class BadClients(Case):
         for i, c in enumerate(idle):
             if i % 2:
                 c.sendall(b"GET /api/v1/query?query=up HTTP/1.1\r\nHo")
-        begin = time.time()
         for _ in range(20):
             self.assertEqual(s.api("query", query="load").status, 200)
-        self.assertLess(time.time() - begin, 5)
+        # Nobody waited for one of them to be given up: all are still there.
+        self.assertGreaterEqual(float(re.search(r"goodput_connections (\d+)", s.ask("/metrics").text).group(1)), 200)
         for c in idle:
             c.close()
         s.wait(lambda: s.value("load") == 1)
@@ -195,7 +195,7 @@ class BadClients(Case):
             c.sendall(b"GET /api/v1/query?query=" + urllib.parse.quote(SLOW).encode() + b" HTTP/1.1\r\nHost: x\r\n\r\n")
             time.sleep(0.3)
         s.wait(lambda: "goodput_queries_canceled_total 1" in s.ask("/metrics").text, what="the cancellation")
-        s.wait(lambda: "goodput_queries_running 0" in s.ask("/metrics").text, timeout=10, what="the end of the query")
+        s.wait(lambda: "goodput_queries_running 0" in s.ask("/metrics").text, timeout=60, what="the end of the query")
         self.assertEqual(s.api("query", query="load").status, 200)
 
     def test_gone_before_the_answer(self):
@@ -245,31 +245,33 @@ class Operators(Case):
         self.assertIn("Basic", s.ask("/metrics").headers["WWW-Authenticate"])
 
     def test_not_open_by_chance(self):
-        run = subprocess.run([daemon.PROGRAM, "serve", "--host", "0.0.0.0", "--port", "0", self.target], capture_output=True, text=True, timeout=20, check=False)
+        run = subprocess.run([daemon.PROGRAM, "serve", "--host", "0.0.0.0", "--port", "0", self.target], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(run.returncode, 64)
         self.assertIn("--web-token-file", run.stderr)
 
     def test_port_taken(self):
         s = self.serve()
-        run = subprocess.run([daemon.PROGRAM, "serve", "--port", str(s.port), self.target], capture_output=True, text=True, timeout=20, check=False)
+        run = subprocess.run([daemon.PROGRAM, "serve", "--port", str(s.port), self.target], capture_output=True, text=True, timeout=60, check=False)
         self.assertNotEqual(run.returncode, 0)
         self.assertIn(str(s.port), run.stderr)
 
     def test_reload_keeps_samples(self):
         sd = self.shop.path("targets.json", '[{"targets": ["%s"]}]' % self.target)
-        text = ("global: {scrape_interval: 200ms, evaluation_interval: 200ms}\nscrape_configs:\n- job_name: a\n  file_sd_configs: [{files: ['%s'], refresh_interval: 1s}]\n" % sd)
+        text = ("global: {scrape_interval: 1s, evaluation_interval: 200ms}\nscrape_configs:\n- job_name: a\n  file_sd_configs: [{files: ['%s'], refresh_interval: 1s}]\n" % sd)
         config = self.shop.path("goodput.yml", text)
         s = self.shop.goodput("--config", config)
         s.wait(lambda: s.query("load"))
-        for _ in range(5):
+        reloads, end = 0, len(s.query("load[1m]")[0]["values"]) + 3
+        while len(s.query("load[1m]")[0]["values"]) < end or reloads < 10:
             self.assertEqual(s.ask("/-/reload", method="POST").status, 200)
             s.process.send_signal(signal.SIGHUP)
-            time.sleep(0.3)
-        # No scrape was missed, no series ended: at most two intervals lie between two samples.
+            reloads += 1
+            time.sleep(0.1)
+        # No scrape was missed, no series ended.
         values = s.query("load[1m]")
         self.assertEqual(len(values), 1)
         times = [t for t, _ in values[0]["values"]]
-        self.assertLess(max(b - a for a, b in zip(times, times[1:])), 0.45, times)
+        self.assertLess(max(b - a for a, b in zip(times, times[1:])), 1.9, times)
         # An error leaves what is there.
         self.shop.path("goodput.yml", text + "  nonsense: 1\n")
         answer = s.ask("/-/reload", method="POST")
@@ -303,8 +305,8 @@ class Operators(Case):
             dead = ["127.0.0.1:%d" % daemon.free_port(), "127.0.0.1:%d" % silent.getsockname()[1]]
             s = self.serve("--timeout", "200ms", targets=[self.target, *dead])
             s.wait(lambda: len(s.query("up == 0")) == 2)
-            time.sleep(1)
-            self.assertGreaterEqual(s.value('count_over_time(load[1s])'), 3)
+            # One after another, with a time-out of 200 ms among them, there would be two or three in a second.
+            s.wait(lambda: s.value('count_over_time(load[1s])') >= 4, what="four scrapes in a second")
             targets = {t["scrapeUrl"]: t for t in s.api("targets").json["data"]["activeTargets"]}
             self.assertEqual(sorted(t["health"] for t in targets.values()), ["down", "down", "up"])
             self.assertIn("refused", targets["http://%s/metrics" % dead[0]]["lastError"])
@@ -320,10 +322,10 @@ class Operators(Case):
         thread = threading.Thread(target=lambda: got.update(a=s.api("query", query=SLOW)))
         thread.start()
         s.wait(lambda: "goodput_queries_running 1" in s.ask("/metrics").text)
-        quick = socket.create_connection(("127.0.0.1", s.port), timeout=10)
+        quick = socket.create_connection(("127.0.0.1", s.port), timeout=60)
         quick.sendall(b"GET /api/v1/query?query=load HTTP/1.1\r\nHost: x\r\n\r\n")
-        self.assertEqual(s.end(signal.SIGTERM, 10), 0, s.log())
-        thread.join(10)
+        self.assertEqual(s.end(signal.SIGTERM), 0, s.log())
+        thread.join(60)
         self.assertTrue(quick.recv(65536).startswith(b"HTTP/1.1 200 "))
         quick.close()
         self.assertEqual(got["a"].json["errorType"], "canceled")
@@ -343,7 +345,7 @@ class Operators(Case):
 
     def test_foreign_store(self):
         store = self.shop.path("notes.txt", "these are my notes\n" * 100)
-        run = subprocess.run([daemon.PROGRAM, "serve", "--store", store, "--port", "0", self.target], capture_output=True, text=True, timeout=20, check=False)
+        run = subprocess.run([daemon.PROGRAM, "serve", "--store", store, "--port", "0", self.target], capture_output=True, text=True, timeout=60, check=False)
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("notes.txt", run.stderr)
         with open(store, encoding="utf-8") as file:
@@ -368,7 +370,7 @@ class Operators(Case):
         time.sleep(1.5)
         end = time.time()
         theirs = p.query("load[2m]", end)[0]["values"]
-        s.wait(lambda: s.query("load[2m]", end)[0]["values"] == theirs, timeout=15, what="the same samples")
+        s.wait(lambda: s.query("load[2m]", end)[0]["values"] == theirs, timeout=60, what="the same samples")
         self.assertGreater(len(theirs), 10)
         for body, headers, status in ((b"nonsense", {"Content-Encoding": "snappy"}, 400), (b"", {}, 415),
                                       (b"x", {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request"}, 415)):
@@ -391,14 +393,9 @@ class Operators(Case):
                 except OSError:
                     return
                 with c:
-                    data = b""
-                    while b"\r\n\r\n" not in data:
-                        data += c.recv(65536)
-                    head, body = data.split(b"\r\n\r\n", 1)
-                    length = int(re.search(rb"(?i)content-length: (\d+)", head).group(1))
-                    while len(body) < length:
-                        body += c.recv(65536)
-                    got.append(json.loads(body))
+                    request = c.makefile("rb")
+                    head = b"".join(iter(request.readline, b"\r\n"))
+                    got.append(json.loads(request.read(int(re.search(rb"(?i)content-length: (\d+)", head).group(1)))))
                     c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
         threading.Thread(target=take, daemon=True).start()
@@ -417,4 +414,4 @@ class Operators(Case):
 
 if __name__ == "__main__":
     os.environ.setdefault("NO_COLOR", "1")
-    unittest.main()
+    daemon.side_by_side.main()

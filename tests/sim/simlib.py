@@ -8,6 +8,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import side_by_side  # noqa: E402
+
 PROGRAM = os.environ.get('GOODPUT', 'goodput')
 
 
@@ -36,7 +39,11 @@ class Sim:
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        _, rest = self.process.communicate(timeout=60)
+        try:
+            _, rest = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # or whoever waits for this test's output waits for the simulator
+            raise
         self.lines.append(rest)
         text = ''.join(self.lines)
         assert self.process.returncode == 0, 'exit %s: %s' % (self.process.returncode, text[-3000:])
@@ -44,7 +51,7 @@ class Sim:
 
     def ask(self, method, path, body=None, headers=None):
         """(status, headers, bytes)"""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
         head = dict(headers or {})
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
@@ -121,7 +128,7 @@ def findings(document):
     return found
 
 
-def wait_for(what, seconds=20, every=0.1):
+def wait_for(what, seconds=60, every=0.1):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
@@ -131,17 +138,7 @@ def wait_for(what, seconds=20, every=0.1):
 
 
 def main(tests):
-    """Runs functions by name (all, or those of the command line); prints one line each; exit 1 when one failed."""
+    """Runs functions by name (all, or those of the command line) beside each other; exit 1 when one failed."""
     wanted = [t for t in sys.argv[1:] if not t.startswith('-')]
-    failed = 0
-    for name, test in list(tests.items()):
-        if not name.startswith('test_') or (wanted and name not in wanted):
-            continue
-        begin = time.monotonic()
-        try:
-            result = test() or 'ok'
-        except Exception as problem:  # a failure of one test must not hide the others
-            failed += 1
-            result = 'FAILED: %s: %s' % (type(problem).__name__, str(problem)[:2000])
-        print('%-40s %5.1f s  %s' % (name, time.monotonic() - begin, result), flush=True)
-    sys.exit(1 if failed else 0)
+    units = [side_by_side.Function(name, test) for name, test in tests.items() if name.startswith('test_') and (not wanted or name in wanted)]
+    sys.exit(side_by_side.run(units))
