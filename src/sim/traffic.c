@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "engine/rng.h"
+#include "base/rng.h"
 
 #include <math.h>
 
