@@ -20,10 +20,12 @@ enum sse_status { SSE_EVENT, SSE_MORE, SSE_TOO_LONG };
 
 struct sse {
 	struct buf line; /* an unfinished line */
-	struct buf data; /* data lines before the present one */
+	struct buf data; /* data lines that are not in one piece of the input */
+	struct str held; /* the only data line so far, borrowed from the input; moved to `data` when the input ends */
 	char type[64];
-	uint8_t type_len, mark; /* mark: bytes of the byte order mark seen; 4: past the start */
-	bool after_cr, has_data, in_buf;
+	uint8_t type_len;
+	uint8_t mark; /* bytes of the byte order mark seen; 4: past the start */
+	bool after_cr, has_data, in_buf, clear_first, too_long;
 	uint32_t comments;
 };
 

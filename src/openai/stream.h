@@ -26,37 +26,47 @@ enum openai_end {
 	OPENAI_END_CANCELLED /* the run ends: no error */
 };
 
-/* What was said, for evaluation and tests; choice 0 only. Bounded by the bufs' own max. */
+/* What one choice said, for evaluation and tests. Bounded by the bufs' own max. */
 struct openai_text {
 	struct buf text, reasoning, tool_arguments;
 };
 
 struct openai_stream_options {
 	enum openai_api api;
-	struct str asked_model;   /* empty: not compared */
-	struct openai_text *text; /* NULL: not kept */
-	size_t event_max;         /* largest event; 0: 8 MiB */
+	struct str asked_model;    /* empty: not compared */
+	struct openai_text *texts; /* of choices 0 ... text_count - 1; NULL: not kept */
+	size_t text_count;
+	size_t event_max; /* largest event; 0: 8 MiB */
 };
 
 struct openai_choice {
 	uint32_t usage; /* completion_tokens told so far */
 	uint32_t events;
+	bool usage_told;           /* with every event so far */
 	int64_t first_ns, last_ns; /* NEVER */
 };
+
+/* What the body is, by the head's content type; SNIFF: by its first byte. */
+enum openai_body { OPENAI_BODY_STREAM, OPENAI_BODY_JSON, OPENAI_BODY_SNIFF, OPENAI_BODY_OTHER };
 
 struct openai_stream {
 	struct openai_stream_options options;
 	struct timeline *timeline;
 	struct sse sse;
-	struct buf body;              /* of an answer that is no event stream; bounded */
+	struct buf body;              /* of an answer that is no event stream; the beginning of it */
 	struct openai_choice first;   /* choice 0 */
-	struct openai_choice *others; /* choices 1 … */
+	struct openai_choice *others; /* choices 1 ... */
 	uint32_t other_count, other_cap;
-	uint64_t ids_total, logprobs_total;
-	uint32_t usage_total; /* completion_tokens of the newest usage object; UNKNOWN */
+	uint64_t ids_total, logprobs_total, delivered_tokens;
+	struct openai_usage {
+		uint32_t prompt, completion, cached, reasoning;
+	} usage; /* of the newest usage object; UNKNOWN */
 	uint32_t prompt_ids;
 	uint64_t model_hash;
-	bool streamed, head_seen, saw_choice, finished, done, failed, told_tokens;
+	enum openai_body body_kind;
+	enum timeline_error failure; /* told by an event */
+	bool has_usage, total_usage, saw_choice, over, ready;
+	struct openai_shape *shape; /* of the last event, see shape.h */
 };
 
 /* {0} is a valid object for begin; begin on a used one keeps its memory. */
