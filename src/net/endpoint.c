@@ -66,9 +66,8 @@ static bool endpoint_parts(struct endpoint *p, CURLU *url, struct error *e)
 static bool endpoint_read_url(struct endpoint *p, const char *text, struct error *e)
 {
 	CURLU *url = curl_url();
-	bool ok = curl_url_set(url, CURLUPART_URL, text, CURLU_DEFAULT_SCHEME | CURLU_GUESS_SCHEME) == CURLUE_OK
-			  ? endpoint_parts(p, url, e)
-			  : error_set(e, EXIT_USAGE, "not a URL");
+	bool ok = curl_url_set(url, CURLUPART_URL, text, CURLU_GUESS_SCHEME) == CURLUE_OK ? endpoint_parts(p, url, e)
+											  : error_set(e, EXIT_USAGE, "not a URL");
 
 	if (!ok) {
 		error_source(e, str_from(text));
