@@ -57,6 +57,8 @@ static bool read_format(struct trace_reader *t)
 		return read_document(t);
 	if (!str_starts(start, STR("{")))
 		return trace_csv(t);
+	if (str_search(start, STR("\"goodput.records/")) >= 0)
+		return trace_records(t);
 	if (str_search(start, STR("\"input_length\"")) >= 0 && str_search(start, STR("\"input_lens\"")) < 0)
 		return trace_mooncake(t);
 	if (str_search(t->text, STR("\"input_lens\"")) >= 0 || str_search(start, STR("\"request_throughput\"")) >= 0)

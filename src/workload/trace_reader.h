@@ -26,5 +26,6 @@ bool trace_csv(struct trace_reader *t);
 bool trace_mooncake(struct trace_reader *t);
 bool trace_vllm(struct trace_reader *t, json_t *root);
 bool trace_sharegpt(struct trace_reader *t, json_t *root);
+bool trace_records(struct trace_reader *t);
 
 #endif
