@@ -441,15 +441,14 @@ void records_fini(struct records *r)
 	VEC_FREE(&r->requests);
 }
 
-/* A last line that was not finished, as a run leaves it that was killed. */
-static bool forgive_cut(struct loader *l, struct str line)
+/* A last line without its end, as a run leaves it that was killed while it wrote. */
+static bool is_cut(struct str line)
 {
-	if (!l->has_run || !l->json.bad || l->json.bad < line.ptr + line.len)
-		return false;
-	error_clear(l->error);
-	l->failed = false;
-	l->records->cut_bytes = line.len;
-	return true;
+	struct json_reader r;
+
+	json_reader_init(&r, line);
+	json_read_skip(&r);
+	return !json_read_end(&r) && r.bad >= line.ptr + line.len;
 }
 
 bool records_read(struct records *r, struct arena *arena, struct str source, struct str text, struct error *e)
@@ -466,8 +465,12 @@ bool records_read(struct records *r, struct arena *arena, struct str source, str
 
 		line = whole ? str_head(rest, (size_t)end) : rest;
 		rest = whole ? str_skip(rest, (size_t)end + 1) : STR_EMPTY;
-		if (str_trim(line).len)
-			ok = read_line(&l, line) || (!whole && forgive_cut(&l, line));
+		if (!str_trim(line).len)
+			continue;
+		if (!whole && l.has_run && is_cut(line))
+			r->cut_bytes = line.len;
+		else
+			ok = read_line(&l, line);
 	}
 	if (ok && !l.has_run) {
 		error_set(e, EXIT_BAD_INPUT, "no records: the file is empty");
