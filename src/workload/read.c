@@ -436,7 +436,7 @@ static bool check_hash(const struct workload *w, const struct yaml *root, struct
 	return false;
 }
 
-static bool read_root(struct workload *w, const struct yaml *root, struct error *e)
+static bool read_root(struct workload *w, const struct yaml *root, bool hashed, struct error *e)
 {
 	static const char *const known[] = { "goodput_workload", "hash", "name", "source", "seed", "requests", "arrivals", "prompt",
 		"sampling", "rows", "mix", "prefix", "sessions", NULL };
@@ -448,10 +448,10 @@ static bool read_root(struct workload *w, const struct yaml *root, struct error 
 		!get_whole(root, "requests", 0, 1000000000000, &w->plan.requests, e))
 		return false;
 	w->name = arena_str(&w->arena, w->name);
-	return read_sections(w, root, e) && finish(w, root, e) && check_hash(w, root, e);
+	return read_sections(w, root, e) && finish(w, root, e) && (!hashed || check_hash(w, root, e));
 }
 
-struct workload *workload_parse(struct str source, struct str text, struct error *e)
+static struct workload *parse(struct str source, struct str text, bool hashed, struct error *e)
 {
 	struct workload *w = content_new();
 	struct arena arena;
@@ -459,7 +459,7 @@ struct workload *workload_parse(struct str source, struct str text, struct error
 
 	arena_init(&arena);
 	root = yaml_parse(&arena, source, text, e);
-	if (!root || !read_root(w, root, e)) {
+	if (!root || !read_root(w, root, hashed, e)) {
 		workload_free(w);
 		w = NULL;
 	}
@@ -467,7 +467,7 @@ struct workload *workload_parse(struct str source, struct str text, struct error
 	return w;
 }
 
-struct workload *workload_read(const char *path, struct error *e)
+static struct workload *read_file(const char *path, bool hashed, struct error *e)
 {
 	struct workload *w = NULL;
 	struct arena arena;
@@ -475,7 +475,22 @@ struct workload *workload_read(const char *path, struct error *e)
 
 	arena_init(&arena);
 	if (file_read(&arena, path, WORKLOAD_TEXT_MAX, &text, e))
-		w = workload_parse(str_from(path), text, e);
+		w = parse(str_from(path), text, hashed, e);
 	arena_fini(&arena);
 	return w;
+}
+
+struct workload *workload_parse(struct str source, struct str text, struct error *e)
+{
+	return parse(source, text, true, e);
+}
+
+struct workload *workload_read(const char *path, struct error *e)
+{
+	return read_file(path, true, e);
+}
+
+struct workload *workload_read_unhashed(const char *path, struct error *e)
+{
+	return read_file(path, false, e);
 }
