@@ -138,6 +138,8 @@ static bool set_arrivals(const struct workload_arguments *a, struct workload_arr
 		return error_set(e, EXIT_USAGE, "--burstiness is of --arrivals gamma");
 	if (a->speed && to->process != WORKLOAD_TRACE)
 		return error_set(e, EXIT_USAGE, "--speed is of --arrivals trace");
+	if (a->ramp && !a->ramp_ms)
+		return error_set(e, EXIT_USAGE, "--ramp-up-strategy needs --ramp-up-time: how long the ramp is");
 	if (a->ramp_ms) {
 		to->ramp_seconds = (double)a->ramp_ms / 1e3;
 		to->ramp_exponential = a->ramp == 1;
@@ -294,10 +296,6 @@ static struct workload *freeze_metrics(
 	struct watch_options options;
 	struct watch w;
 
-	if (a->from_ms || a->to_ms || a->limit || a->prompt_most || a->output_most || a->spread) {
-		error_set(e, EXIT_USAGE, "--from, --to, --limit, --max-prompt, --max-output and --spread are of traces, not of metrics");
-		return NULL;
-	}
 	if (!source_to_options(&a->source, arena, targets, &options, e))
 		return NULL;
 	options.window = a->window;
@@ -338,15 +336,31 @@ static enum source_kind source_kind(const char *path)
 	return kind;
 }
 
+/* Options of another kind of source would be ignored. */
+static bool options_fit(const struct workload_arguments *a, enum source_kind kind, size_t sources, struct error *e)
+{
+	bool of_trace = a->from_ms || a->to_ms || a->limit || a->prompt_most || a->output_most || a->spread || a->over;
+	bool of_metrics = a->window || a->at || a->since || strcmp(a->scope, "fleet") != 0 || a->source.prometheus.url ||
+			  a->source.fleet.targets_file;
+
+	if (kind != SOURCE_METRICS && (sources > 1 || of_metrics))
+		return error_set(e, EXIT_USAGE,
+			sources > 1 ? "one trace or workload at a time"
+				    : "--window, --at, --since, --scope and sources of metrics do not go with a file of requests");
+	if (kind != SOURCE_TRACE && of_trace)
+		return error_set(e, EXIT_USAGE, "--from, --to, --limit, --max-prompt, --max-output, --over and --spread are of traces");
+	if (a->over && !a->prompt_most && !a->output_most)
+		return error_set(e, EXIT_USAGE, "--over needs --max-prompt or --max-output");
+	return true;
+}
+
 static struct workload *freeze(const struct workload_arguments *a, struct arena *arena, const struct option_strings *from, struct error *e)
 {
 	struct workload *w = NULL;
 	enum source_kind kind = from->count ? source_kind(from->items[0]) : SOURCE_METRICS;
 
-	if (kind != SOURCE_METRICS && from->count > 1) {
-		error_set(e, EXIT_USAGE, "one trace or workload at a time");
+	if (!options_fit(a, kind, from->count, e))
 		return NULL;
-	}
 	switch (kind) {
 	case SOURCE_TRACE: w = freeze_file(a, arena, from->items[0], e); break;
 	case SOURCE_WORKLOAD: w = workload_read_unhashed(from->items[0], e); break;
@@ -419,6 +433,16 @@ static int diff_run(const struct workload_arguments *a, const char *const *paths
 	return status;
 }
 
+/* Options of freeze, given to show or diff. */
+static bool options_given(const struct workload_arguments *a)
+{
+	struct workload_arguments fresh = { 0 };
+
+	options_preset(workload_tables, &fresh);
+	fresh.global = a->global;
+	return memcmp(a, &fresh, sizeof fresh) != 0;
+}
+
 static int workload_run(const struct command *self, void *arguments, const struct option_strings *operands)
 {
 	const struct workload_arguments *a = arguments;
@@ -429,8 +453,8 @@ static int workload_run(const struct command *self, void *arguments, const struc
 		return freeze_run(self, a, &rest);
 	if (strcmp(word, "show") != 0 && strcmp(word, "diff") != 0)
 		return command_usage(self, "the first word is freeze, show or diff");
-	if (a->output)
-		return command_usage(self, "--output is of freeze");
+	if (options_given(a))
+		return command_usage(self, "show and diff take the common options only");
 	if (!strcmp(word, "show"))
 		return rest.count == 1 ? show_run(a, rest.items[0]) : command_usage(self, "show which workload? One file");
 	return rest.count == 2 ? diff_run(a, rest.items) : command_usage(self, "diff which workloads? Two files");

@@ -204,20 +204,20 @@ int workload_show(const struct workload *w, const char *path, const struct globa
 
 /* ---- diff ---- */
 
-/* How a figure of an aspect is written. */
+/* How an aspect is written. */
 static const struct aspect_style {
-	const char *format, *unit, *meaning;
+	const char *label, *format, *distance;
 	double scale;
 } aspect_styles[PROFILE_ASPECTS] = {
-	[PROFILE_PROMPT] = { "%.0f", " tokens", "KS", 1 },
-	[PROFILE_OUTPUT] = { "%.0f", " tokens", "KS", 1 },
-	[PROFILE_PROMPT_MEAN] = { "%.1f", " tokens", "relative", 1 },
-	[PROFILE_OUTPUT_MEAN] = { "%.1f", " tokens", "relative", 1 },
-	[PROFILE_CORRELATION] = { "%+.2f", " rank correlation", "difference", 1 },
-	[PROFILE_SHARED] = { "%.1f", " % of prompt tokens", "difference", 100 },
-	[PROFILE_RATE] = { "%.3g", " a second", "relative", 1 },
-	[PROFILE_CV] = { "%.2f", " CV of intervals", "difference", 1 },
-	[PROFILE_TURNS] = { "%.2f", " turns", "relative", 1 },
+	[PROFILE_PROMPT] = { "prompt tokens, median", "%.0f", "KS", 1 },
+	[PROFILE_OUTPUT] = { "output tokens, median", "%.0f", "KS", 1 },
+	[PROFILE_PROMPT_MEAN] = { "prompt tokens, mean", "%.1f", "relative", 1 },
+	[PROFILE_OUTPUT_MEAN] = { "output tokens, mean", "%.1f", "relative", 1 },
+	[PROFILE_CORRELATION] = { "rank correlation", "%+.2f", "difference", 1 },
+	[PROFILE_SHARED] = { "shared beginnings, %", "%.1f", "difference", 100 },
+	[PROFILE_RATE] = { "starts a second", "%.3g", "relative", 1 },
+	[PROFILE_CV] = { "CV of intervals", "%.2f", "difference", 1 },
+	[PROFILE_TURNS] = { "turns a session", "%.2f", "relative", 1 },
 };
 
 static void figure_add(struct buf *out, const struct aspect_style *style, double value)
@@ -240,13 +240,14 @@ static void aspect_line(struct page *page, const struct profile_diff *d, enum pr
 
 	buf_init(&text, 1000);
 	figure_add(&text, style, x->a);
-	page_print(page, STYLE_PLAIN, "  %-19s%9s", profile_aspect_names[aspect], buf_cstr(&text));
+	page_print(page, STYLE_PLAIN, "  %-23s%9s", style->label, buf_cstr(&text));
 	buf_reset(&text);
 	figure_add(&text, style, x->b);
-	page_print(page, STYLE_PLAIN, "%9s", buf_cstr(&text));
-	page_print(page, x->fair ? STYLE_PLAIN : STYLE_CRITICAL, "%9.3f", isnan(x->value) ? INFINITY : x->value);
-	page_print(page, STYLE_DIM, "%8.3g  %s%s", x->limit, x->fair ? "" : "apart: ", style->meaning);
-	page_print(page, STYLE_DIM, "%s", style->unit);
+	page_print(page, STYLE_PLAIN, "%9s  ", buf_cstr(&text));
+	page_print(page, STYLE_DIM, "%10s ", style->distance);
+	page_print(page, x->fair ? STYLE_PLAIN : STYLE_CRITICAL, "%6.3f", isnan(x->value) ? INFINITY : x->value);
+	page_print(page, STYLE_DIM, "%7.3g", x->limit);
+	page_print(page, STYLE_CRITICAL, "%s", x->fair ? "" : "  apart");
 	page_line(page);
 	buf_fini(&text);
 }
@@ -255,8 +256,7 @@ static void reason_add(struct buf *out, bool holds, const char *reason)
 {
 	if (holds)
 		return;
-	if (out->len)
-		buf_add_cstr(out, ", ");
+	buf_add_cstr(out, out->len ? ", " : "not comparable: ");
 	buf_add_cstr(out, reason);
 }
 
@@ -280,19 +280,18 @@ static void diff_page(struct page *page, const struct profile_diff *d)
 	} else if (d->fair) {
 		page_field(page, "verdict", STYLE_FINE, LABEL, STR("comparable: different requests of the same kind"));
 	} else {
-		buf_add_cstr(&text, "not comparable: ");
 		reasons_text(d, &text);
 		page_field(page, "verdict", STYLE_CRITICAL, LABEL, buf_str(&text));
 		buf_reset(&text);
 	}
 	page_gap(page);
-	page_print(page, STYLE_DIM, "  %-19s%9s%9s%9s%8s", "", "A", "B", "apart", "limit");
+	page_print(page, STYLE_DIM, "  %-23s%9s%9s  %17s%7s", "", "A", "B", "distance", "limit");
 	page_line(page);
 	for (size_t i = 0; i < PROFILE_ASPECTS; i++)
 		aspect_line(page, d, (enum profile_aspect)i);
 	page_gap(page);
 	buf_printf(&text,
-		"KS: the largest difference between the shares of requests below any length; A and B are medians there. On average lengths "
+		"KS is the largest difference between the shares of requests below any length. On average lengths "
 		"must move by "
 		"%.1f tokens (prompts) and %.1f (outputs) to turn A into B (Wasserstein).",
 		d->prompt_shift, d->output_shift);
@@ -306,7 +305,7 @@ static void distance_json(struct json *j, const struct profile_diff *d, enum pro
 
 	json_open(j, NULL, '{');
 	json_text(j, "aspect", str_from(profile_aspect_names[aspect]));
-	json_text(j, "distance", str_from(aspect_styles[aspect].meaning));
+	json_text(j, "distance", str_from(aspect_styles[aspect].distance));
 	json_number(j, "a", x->a);
 	json_number(j, "b", x->b);
 	json_number(j, "apart", x->value);

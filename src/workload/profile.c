@@ -174,6 +174,15 @@ static void make_starts(struct maker *m, size_t most, struct workload_profile *p
 	p->interval_cv = p->starts > 2 && mean > 0 ? sqrt(fmax(squares / n - mean * mean, 0)) / mean : NAN;
 }
 
+/* What is drawn differs from the process by chance: two seeds are not two loads. */
+static void take_process(const struct workload_arrivals *a, struct workload_profile *p)
+{
+	if (a->ramp_seconds != 0 || a->process == WORKLOAD_CLOSED || a->process == WORKLOAD_TRACE)
+		return;
+	p->rate = a->rate;
+	p->interval_cv = a->process == WORKLOAD_CONSTANT ? 0 : a->process == WORKLOAD_POISSON ? 1 : 1 / sqrt(a->burstiness);
+}
+
 static void lengths_of(struct arena *arena, const uint32_t *values, size_t n, struct profile_lengths *l)
 {
 	l->sorted = ARENA_ARRAY(arena, uint32_t, n + 1);
@@ -204,6 +213,7 @@ void profile_make(struct arena *arena, const struct workload *w, size_t most, st
 	workload_request_init(&m.request);
 	map_init(&m.seen);
 	make_starts(&m, p->whole ? there_are : most, p);
+	take_process(&m.plan.arrivals, p);
 	p->requests = m.prompts.count;
 	lengths_of(arena, m.prompts.items, p->requests, &p->prompt);
 	lengths_of(arena, m.outputs.items, p->requests, &p->output);

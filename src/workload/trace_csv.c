@@ -45,15 +45,13 @@ static bool civil_time(struct str text, double *seconds)
 	char iso[48];
 	int64_t ms;
 	double fraction = 0;
-	ptrdiff_t point = str_find(text, '.');
-	struct str whole = point < 0 ? text : str_head(text, (size_t)point), tail = point < 0 ? STR_EMPTY : str_skip(text, (size_t)point);
 
-	if (whole.len != 19 || (whole.ptr[10] != ' ' && whole.ptr[10] != 'T'))
+	if (str_ends(text, STR("+00:00"))) /* Azure 2024 */
+		text.len -= 6;
+	if (text.len < 19 || (text.ptr[10] != ' ' && text.ptr[10] != 'T') || (text.len > 19 && text.ptr[19] != '.'))
 		return false;
-	if (str_ends(tail, STR("+00:00"))) /* Azure 2024 */
-		tail.len -= 6;
-	snprintf(iso, sizeof iso, "%.10sT%.8sZ", whole.ptr, whole.ptr + 11);
-	if (!time_parse(str_from(iso), 0, &ms) || (tail.len && !number_parse(tail, &fraction)))
+	snprintf(iso, sizeof iso, "%.10sT%.8sZ", text.ptr, text.ptr + 11);
+	if (!time_parse(str_from(iso), 0, &ms) || (text.len > 19 && !number_parse(str_skip(text, 19), &fraction)))
 		return false;
 	*seconds = (double)ms / 1e3 + fraction;
 	return true;
