@@ -10,7 +10,7 @@ bool json_read_fault(struct json_reader *r, const char *why)
 {
 	if (!r->bad) {
 		r->bad = r->at ? r->at : "";
-		r->why = why;
+		r->why = r->at == r->end ? "the text ends inside a value" : why;
 		r->at = r->end;
 	}
 	return false;

@@ -62,4 +62,12 @@ void records_fini(struct records *r);
  * line and column. A last line without newline is left out and told (a run that was killed while writing). */
 bool records_read(struct records *r, struct arena *arena, struct str source, struct str text, struct error *e);
 
+/* Requests that someone else measured: a table with a header line, columns separated by tabs or commas. Known columns (case and '-' do not
+ * matter): id, start, due, ttft, tpot, e2e (also e2el, latency) each with _s, _ms, _us or _ns; output_tokens, prompt_tokens (also
+ * completion_, input_), cached_tokens, http_status, outcome, error, message, finish_reason, model, tenant, pool, group, temperature,
+ * attempts. Others are left out and named in `ignored`. An empty field is unknown. */
+bool records_read_table(struct records *r, struct arena *arena, struct str source, struct str text, struct buf *ignored, struct error *e);
+/* A file of either kind, or records on standard input ("-"). A cut or a column left out is told as a warning. */
+bool records_load(struct records *r, struct arena *arena, const char *path, struct error *e);
+
 #endif

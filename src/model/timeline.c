@@ -143,7 +143,7 @@ bool timeline_is_complete(const struct timeline *t)
 
 static const char *const outcome_names[TIMELINE_OUTCOMES] = { "ok", "ok_empty", "error", "cancelled", "unsent" };
 static const char *const error_names[TIMELINE_ERRORS] = { "none", "dns", "connect", "tls", "timeout", "reset", "truncated", "protocol",
-	"http_429", "http_4xx", "http_5xx", "http_other", "content_type", "stream_error", "malformed", "empty", "aborted" };
+	"http_429", "http_4xx", "http_5xx", "http_other", "content_type", "stream_error", "malformed", "empty", "aborted", "other" };
 static const char *const basis_names[TOKEN_BASES] = { "unknown", "usage", "token_ids", "logprobs", "events", "elsewhere" };
 
 static int find_name(const char *const *names, int count, struct str name)
@@ -230,6 +230,7 @@ const char *timeline_error_hint(enum timeline_error error, uint16_t http_status)
 	case TIMELINE_MALFORMED: return "an event that is not JSON: a broken proxy, or a server that cuts events";
 	case TIMELINE_EMPTY: return "a 200 with nothing in it: look at the server's log";
 	case TIMELINE_ABORTED: return "the server gave the request up (finish reason abort or error)";
+	case TIMELINE_OTHER: return "the file says no more than that it failed";
 	case TIMELINE_NO_ERROR:
 	case TIMELINE_ERRORS: break;
 	}

@@ -40,6 +40,7 @@ enum timeline_error {
 	TIMELINE_MALFORMED,    /* an event that is not JSON, or not of the API */
 	TIMELINE_EMPTY,        /* 200 with nothing in it */
 	TIMELINE_ABORTED,      /* finish reason "abort" or "error": the server gave up */
+	TIMELINE_OTHER,        /* told by another tool's file, without a class */
 	TIMELINE_ERRORS
 };
 

@@ -111,6 +111,17 @@ static bool parse_word(struct slo_set *set, struct str word, struct error *e)
 	return true;
 }
 
+bool slo_is_objective(struct str word)
+{
+	ptrdiff_t slash = str_find(word, '/'), colon = str_find(word, ':');
+	enum slo_measure m;
+
+	if (slash > 0 && slash < colon)
+		word = str_skip(word, (size_t)slash + 1);
+	colon = str_find(word, ':');
+	return colon > 0 && find_measure(str_head(word, (size_t)colon), &m);
+}
+
 static bool is_separator(char c)
 {
 	return c == ' ' || c == ',' || c == '\t' || c == '\n';

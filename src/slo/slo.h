@@ -32,6 +32,8 @@ bool slo_set_is_empty(const struct slo_set *set);
 /* "ttft:500", "e2el:5000", "POOL/tpot:50", in ms; also several separated by blanks or commas. Names: ttft, tpot, e2el, e2e, stall (and the
  * long names time_to_first_token, inter_token_latency, request_latency). Given twice, unknown, not a number, not above 0: an error. */
 bool slo_set_parse(struct slo_set *set, struct str text, struct error *e);
+/* Is this word an objective ("tpot:50", "POOL/e2e:9000")? For command lines that list them after the option. */
+bool slo_is_objective(struct str word);
 const struct slo *slo_of(const struct slo_set *set, struct str pool);
 const char *slo_measure_name(enum slo_measure m); /* "ttft" */
 

@@ -102,8 +102,10 @@ static void add_complete(struct tally *t, const struct timeline *r, const struct
 	add_value(t, TALLY_TPOT, timeline_tpot_ms(r));
 	add_value(t, TALLY_TPOT_AFTER_FIRST, timeline_tpot_after_first_ms(r));
 	add_value(t, TALLY_E2E, timeline_e2e_ms(r));
-	add_value(t, TALLY_TTFT_DUE, timeline_ttft_due_ms(r));
-	add_value(t, TALLY_E2E_DUE, timeline_e2e_due_ms(r));
+	if (r->intended_ns != TIMELINE_NEVER) { /* in a closed loop nothing is due */
+		add_value(t, TALLY_TTFT_DUE, timeline_ttft_due_ms(r));
+		add_value(t, TALLY_E2E_DUE, timeline_e2e_due_ms(r));
+	}
 	add_value(t, TALLY_TAIL, timeline_tail_ms(r));
 	add_gaps(t, r, o->stall_ms > 0 ? o->stall_ms : 500, o->hitch_factor > 0 ? o->hitch_factor : 10);
 	add_tokens(t, r);
