@@ -350,7 +350,9 @@ void call_send(struct call *call)
 	struct worker *w = call->worker;
 	const struct load_options *o = w->load->options;
 	struct timeline *t = &call->timeline;
-	struct openai_stream_options answer = { .api = o->api, .asked_model = o->model, .texts = call->item ? &call->text : NULL, .text_count = call->item ? 1 : 0 };
+	struct openai_stream_options answer = {
+		.api = o->api, .asked_model = o->model, .texts = call->item ? &call->text : NULL, .text_count = call->item ? 1 : 0
+	};
 	struct stream_request request = { .path = o->path };
 
 	if (call->is_retry)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 

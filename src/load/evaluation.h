@@ -16,9 +16,9 @@
 #include "base/regex.h"
 #include "base/vec.h"
 
-#include <jansson.h>
-
 enum evaluation_check { EVALUATION_EXACT, EVALUATION_CONTAINS, EVALUATION_REGEX, EVALUATION_JSON, EVALUATION_CHOICE };
+
+struct json_t;
 
 struct evaluation_item {
 	struct str id;
@@ -29,8 +29,8 @@ struct evaluation_item {
 	struct str wanted; /* EXACT, CHOICE (one letter); JSON: the path */
 	struct str *parts; /* CONTAINS */
 	size_t part_count;
-	struct regex *regex; /* REGEX */
-	json_t *value;       /* JSON; NULL: that it is there is enough */
+	struct regex *regex;  /* REGEX */
+	struct json_t *value; /* JSON; NULL: that it is there is enough */
 };
 
 struct evaluation_set {

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { EPOCH_AHEAD_NS = 50000000, PROGRESS_NS = 250000000, LOOK_NS = 50000000, PROBE_TOKENS = 8 };
 /* From here on a client's figures are no longer the server's. */
