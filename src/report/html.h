@@ -30,7 +30,7 @@ void html_printf(struct buf *out, const char *format, ...) __attribute__((format
 /* ---- tables ---- */
 
 struct html_column {
-	struct str name;
+	const char *name;
 	bool number; /* aligned to the right */
 };
 struct html_table {
