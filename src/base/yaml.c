@@ -62,6 +62,48 @@ bool yaml_error(const struct yaml *node, struct error *e, const char *format, ..
 	return error_at(e, node->document->source, node->document->text, offset, "%s", message);
 }
 
+/* Where byte `at` of a literal block's text is in the document. Its lines are those below the '|', less their indentation. */
+static size_t block_offset(const struct yaml *node, size_t at)
+{
+	struct str document = node->document->text, text = str_head(node->text, at);
+	size_t lines = 0, column = text.len;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '\n') {
+			lines++;
+			column = text.len - i - 1;
+		}
+	}
+	size_t start = yaml_offset(document, (size_t)node->line + lines, 0), indent = start;
+
+	while (indent < document.len && document.ptr[indent] == ' ')
+		indent++;
+	struct str rest = str_skip(node->text, at - column), line;
+
+	/* a line may begin with blanks of its own: the indentation is what is too much */
+	str_split(&rest, '\n', &line);
+	while (line.len && line.ptr[0] == ' ' && indent > start) {
+		line = str_skip(line, 1);
+		indent--;
+	}
+	return indent + column < document.len ? indent + column : document.len;
+}
+
+bool yaml_error_in(const struct yaml *node, size_t at, struct error *e, const char *format, ...)
+{
+	struct str document = node->document->text;
+	size_t offset = yaml_offset(document, (size_t)node->line - 1, (size_t)node->column - 1);
+	char message[sizeof e->message];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof message, format, args);
+	va_end(args);
+	if (offset < document.len && document.ptr[offset] == '|' && at <= node->text.len)
+		offset = block_offset(node, at);
+	return error_at(e, node->document->source, document, offset, "%s", message);
+}
+
 /* The member when it is there and not null. */
 static const struct yaml *member_given(const struct yaml *map, const char *key)
 {

@@ -38,6 +38,8 @@ bool yaml_get_bool(const struct yaml *map, const char *key, bool *value, struct 
 bool yaml_only(const struct yaml *map, const char *const *known, struct error *e);
 /* An error at a node. The source is the one given to yaml_parse. Returns false. */
 bool yaml_error(const struct yaml *node, struct error *e, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same at byte `at` of the text of a literal block ("key: |"); of another scalar: at its start. */
+bool yaml_error_in(const struct yaml *node, size_t at, struct error *e, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #define YAML_EACH(node, child) for (const struct yaml *child = (node) ? (node)->first : NULL; child; child = child->next)
 

@@ -4,7 +4,7 @@
 #define GOODPUT_ENGINE_BALANCE_H
 
 #include "base/error.h"
-#include "engine/rng.h"
+#include "base/rng.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "engine/content.h"
 
+#include "base/rng.h"
 #include "engine/kv.h"
-#include "engine/rng.h"
 
 /* kv.c takes the bucket from these bits; 39 others are left to tell contents in a bucket apart. */
 #define BUCKET_SHIFT 8

@@ -2,10 +2,10 @@
 #ifndef GOODPUT_ENGINE_INTERNAL_H
 #define GOODPUT_ENGINE_INTERNAL_H
 
+#include "base/rng.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "engine/kv.h"
-#include "engine/rng.h"
 
 #define NO_SLOT UINT32_MAX
 

@@ -5,7 +5,7 @@
 #ifndef GOODPUT_ENGINE_SPEC_H
 #define GOODPUT_ENGINE_SPEC_H
 
-#include "engine/rng.h"
+#include "base/rng.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #ifndef GOODPUT_SIM_INTERNAL_H
 #define GOODPUT_SIM_INTERNAL_H
 
+#include "base/rng.h"
 #include "base/vec.h"
-#include "engine/rng.h"
 #include "net/server.h"
 #include "openai/reply.h"
 #include "openai/words.h"

@@ -2,7 +2,8 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "engine/rng.h"
+#include "base/rng.h"
+#include "workload/trace.h"
 
 #include <math.h>
 
@@ -23,8 +24,8 @@ struct traffic {
 	struct rng rng;
 	double rate, prompt, output, prefix, temperature, spread, speed;
 	double next;
-	struct traffic_request *trace;
-	size_t count, at;
+	struct trace trace;
+	size_t at;
 	/* shared beginnings of prompts: a family's ids are family * PREFIX_BLOCKS + block */
 	uint64_t *families;
 };
@@ -85,6 +86,22 @@ static void make_families(struct traffic *t)
 		t->families[i] = i + 1;
 }
 
+static double trace_time(const struct traffic *t)
+{
+	return t->at < t->trace.count ? (double)t->trace.rows[t->at].time_us * 1e-6 / t->speed : INFINITY;
+}
+
+static bool read_trace(struct traffic *t, const char *path, struct error *e)
+{
+	if (!trace_read(&t->arena, path, &t->trace, e))
+		return false;
+	if (t->trace.timed)
+		return true;
+	error_set(e, EXIT_BAD_INPUT, "%s has no times: nothing says when its requests come", path);
+	error_hint(e, "goodput workload freeze gives them arrivals, and goodput bench sends them");
+	return false;
+}
+
 struct traffic *traffic_new(const char *spec, struct error *e)
 {
 	struct traffic *t = NEW(struct traffic);
@@ -92,12 +109,12 @@ struct traffic *traffic_new(const char *spec, struct error *e)
 
 	*t = (struct traffic){ .prompt = 800, .output = 150, .prefix = 0.3, .temperature = 0.7, .spread = 0.6, .speed = 1 };
 	arena_init(&t->arena);
-	if (!parse(t, spec, &trace, e) || (trace && !trace_read(&t->arena, trace, t->speed, &t->trace, &t->count, e))) {
+	if (!parse(t, spec, &trace, e) || (trace && !read_trace(t, trace, e))) {
 		traffic_free(t);
 		return NULL;
 	}
 	make_families(t);
-	t->next = t->trace ? t->trace[0].time : draw_exponential(&t->rng) / t->rate;
+	t->next = t->trace.count ? trace_time(t) : draw_exponential(&t->rng) / t->rate;
 	return t;
 }
 
@@ -144,11 +161,19 @@ static void draw(struct traffic *t, struct traffic_request *r)
 
 void traffic_take(struct traffic *t, struct traffic_request *r)
 {
-	if (!t->trace) {
+	const struct workload_row *row = t->trace.rows + t->at;
+
+	if (!t->trace.count) {
 		draw(t, r);
 		return;
 	}
-	*r = t->trace[t->at++];
-	r->temperature = (float)t->temperature;
-	t->next = t->at < t->count ? t->trace[t->at].time : INFINITY;
+	*r = (struct traffic_request){ .time = t->next,
+		.prompt_tokens = row->prompt,
+		.output_tokens = row->output,
+		.ids = row->ids,
+		.id_count = row->id_count,
+		.id_tokens = t->trace.block,
+		.temperature = (float)t->temperature };
+	t->at++;
+	t->next = trace_time(t);
 }

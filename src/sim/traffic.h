@@ -27,7 +27,4 @@ double traffic_next(const struct traffic *t);
 /* The next request. Its ids are valid until the traffic is freed. */
 void traffic_take(struct traffic *t, struct traffic_request *r);
 
-/* trace.c */
-bool trace_read(struct arena *arena, const char *path, double speed, struct traffic_request **requests, size_t *count, struct error *e);
-
 #endif

@@ -1,4 +1,4 @@
-"""Asks the program: one `check … --json` for each distinct window or moment."""
+"""Asks the program: one `check … --json` for each distinct window or moment; others' documents by their schema."""
 
 import json
 import os
@@ -39,21 +39,28 @@ class Answer:
         return text
 
 
-def ask(command, timeout_s=60):
-    """Runs the command. Anything but a document of our schema with a verdict's exit status is trouble."""
+def run_json(command, schema, timeout_s=60):
+    """(document, trouble): anything but a document of the schema with a verdict's exit status is trouble."""
     try:
         run = subprocess.run(command, capture_output=True, timeout=timeout_s, stdin=subprocess.DEVNULL, check=False)
     except subprocess.TimeoutExpired:
-        return Answer(trouble=f"no answer within {timeout_s} s", command=command)
+        return None, f"no answer within {timeout_s} s"
     stderr = run.stderr.decode("utf-8", "replace").strip()
     if run.returncode not in (0, 1, 2, 3):
-        return Answer(trouble=f"exit status {run.returncode}: {stderr[-500:]}", command=command)
+        return None, f"exit status {run.returncode}: {stderr[-500:]}"
     try:
         document = json.loads(run.stdout.decode("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as e:
-        return Answer(trouble=f"no JSON: {e}; {stderr[-500:]}", command=command)
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        return Answer(trouble=f"schema is {document.get('schema') if isinstance(document, dict) else None!r}, not {SCHEMA}", command=command)
-    if document["verdict"]["exit_status"] != run.returncode:
-        return Answer(trouble=f"exit status {run.returncode}, but the document says {document['verdict']['exit_status']}", command=command)
-    return Answer(document, command=command)
+        return None, f"no JSON: {e}; {stderr[-500:]}"
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        return None, f"schema is {document.get('schema') if isinstance(document, dict) else None!r}, not {schema}"
+    told = document["verdict"]["exit_status"] if "verdict" in document else run.returncode
+    if told != run.returncode:
+        return None, f"exit status {run.returncode}, but the document says {told}"
+    return document, ""
+
+
+def ask(command, timeout_s=60):
+    """Runs `check`."""
+    document, trouble = run_json(command, SCHEMA, timeout_s)
+    return Answer(document, trouble, command)

@@ -1,6 +1,6 @@
 /* Laws that hold for any traffic: every block is freed, every token counted once, nobody starves, a seed fixes a run, and the
  * fast way through identical steps gives what single steps give. */
-#include "engine/rng.h"
+#include "base/rng.h"
 #include "engine_probe.h"
 
 #include <math.h>

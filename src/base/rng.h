@@ -1,6 +1,7 @@
-/* rng: a seeded generator (splitmix64). The engine draws nothing from anywhere else, so a seed fixes a run. */
-#ifndef GOODPUT_ENGINE_RNG_H
-#define GOODPUT_ENGINE_RNG_H
+/* rng: a seeded generator (splitmix64): integers and exact scaling only, so a seed gives the same numbers on every machine. The engine and
+ * workloads draw from nothing else. */
+#ifndef GOODPUT_BASE_RNG_H
+#define GOODPUT_BASE_RNG_H
 
 #include <stdint.h>
 

@@ -1,0 +1,260 @@
+/* goodput bench --sweep: the highest rate that holds the limits.
+ *
+ * Rates double until one does not hold, then the gap is halved (geometrically) until it is narrower than a tenth. A rate holds when the
+ * share of due requests that were good reaches --attainment; failures and requests cut off at the end count as not good, so an overloaded
+ * server cannot hide behind the requests that it did not finish. */
+#include "cli/bench.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { RUNS_MAX = 40 };
+#define NARROW 1.1
+
+struct sweep_step {
+	double rate, offered, good_rate, attainment;
+	double low; /* lower end of the attainment's interval */
+	size_t judged, failed;
+	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms, waiting;
+	int binding;
+	bool holds, client_bound, has_lost;
+};
+
+struct sweep {
+	struct bench *b;
+	double from, to, attainment;
+	struct sweep_step steps[RUNS_MAX];
+	size_t count;
+	uint64_t salt;
+};
+
+/* ---- runs ---- */
+
+static bool range_read(struct sweep *s, struct error *e)
+{
+	struct str text = str_from(s->b->a->sweep_rates);
+	ptrdiff_t dots = str_search(text, STR(".."));
+
+	if (dots < 0 || !number_parse(str_head(text, (size_t)dots), &s->from) || !number_parse(str_skip(text, (size_t)dots + 2), &s->to) ||
+		!(s->from >= 1e-3) || !(s->to > s->from) || s->to > 1e6)
+		return error_set(e, EXIT_USAGE, "--sweep-rates is FROM..TO in requests/s, such as 1..64, not \"%s\"", s->b->a->sweep_rates);
+	if (!number_parse(str_from(s->b->a->attainment), &s->attainment) || !(s->attainment > 0 && s->attainment <= 1))
+		return error_set(e, EXIT_USAGE, "--attainment is a share, such as 0.95, not \"%s\"", s->b->a->attainment);
+	return true;
+}
+
+static bool sweep_check(struct sweep *s, struct error *e)
+{
+	const struct bench_arguments *a = s->b->a;
+
+	if (slo_set_is_empty(&s->b->slo)) {
+		error_set(e, EXIT_USAGE, "a sweep looks for the rate that holds limits, and there are none");
+		error_hint(e, "--goodput ttft:500 tpot:50");
+		return false;
+	}
+	if (!a->duration_ms) {
+		error_set(e, EXIT_USAGE, "a sweep needs --duration: how long each rate is held");
+		error_hint(e, "long enough for a queue to build up: --duration 60s");
+		return false;
+	}
+	if (a->rate || a->ramp != RAMP_NONE || s->b->plan.arrivals.process == WORKLOAD_TRACE)
+		return error_set(e, EXIT_USAGE, "a sweep chooses the rates itself: no --request-rate, ramp or trace times");
+	return range_read(s, e);
+}
+
+static void step_fill(struct sweep_step *step, const struct bench *b, const struct bench_run *r, double attainment)
+{
+	const struct tally *t = &r->tally;
+	/* What was cut off at the end of a run that lasts as long as asked was not good. */
+	size_t due = t->judged + t->cancelled;
+	struct estimate share = share_estimate(t->good, due, 0.95);
+
+	step->offered = t->window_s > 0 ? (double)due / t->window_s : NAN;
+	step->good_rate = tally_goodput(t);
+	step->attainment = due ? share.value : NAN;
+	step->low = share.low;
+	step->judged = due;
+	step->failed = t->failed;
+	step->ttft_p99_ms = tally_figure(t, TALLY_TTFT_DUE, 0.99, 0.95).value;
+	step->tpot_p99_ms = tally_figure(t, TALLY_TPOT, 0.99, 0.95).value;
+	step->e2e_p99_ms = tally_figure(t, TALLY_E2E_DUE, 0.99, 0.95).value;
+	step->waiting = r->server ? server_watch_value(r->server, "waiting") : NAN;
+	step->binding = t->binding;
+	step->client_bound = r->load.client_bound;
+	step->holds = due && share.value >= attainment;
+}
+
+/* A run at a rate. False: stop (interrupted or failed); the step is not kept. */
+static bool sweep_run(struct sweep *s, double rate, struct error *e)
+{
+	struct sweep_step *step = &s->steps[s->count];
+	struct bench_run run;
+
+	s->b->plan.arrivals.process = WORKLOAD_POISSON;
+	s->b->plan.arrivals.rate = rate;
+	s->b->plan.arrivals.ramp_seconds = 0;
+	s->b->plan.salt = s->salt + s->count; /* no run finds the last one's prompts in the cache */
+	if (!workload_plan_check(s->b->workload, &s->b->plan, e) || !bench_measure(s->b, &run, e))
+		return false;
+	*step = (struct sweep_step){ .rate = rate };
+	step_fill(step, s->b, &run, s->attainment);
+	if (run.load.interrupted)
+		error_set(e, EXIT_INTERRUPTED, "interrupted");
+	else
+		s->count++;
+	if (!run.load.interrupted && !s->b->a->no_progress)
+		log_note("%.3g/s: %.1f %% good of %zu, TTFT P99 %.0f ms, TPOT P99 %.1f ms: %s", rate, step->attainment * 100, step->judged,
+			step->ttft_p99_ms, step->tpot_p99_ms, step->holds ? "holds" : "does not hold");
+	bench_run_fini(&run);
+	return !e->set;
+}
+
+static double highest_held(const struct sweep *s)
+{
+	double best = NAN;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->steps[i].holds && (isnan(best) || s->steps[i].rate > best))
+			best = s->steps[i].rate;
+	return best;
+}
+
+static double lowest_lost(const struct sweep *s)
+{
+	double worst = NAN;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->steps[i].holds && (isnan(worst) || s->steps[i].rate < worst))
+			worst = s->steps[i].rate;
+	return worst;
+}
+
+/* Up until one does not hold, then between. */
+static bool sweep_search(struct sweep *s, struct error *e)
+{
+	while (s->count < RUNS_MAX) {
+		double held = highest_held(s), lost = lowest_lost(s), next;
+
+		if (!s->count)
+			next = s->from;
+		else if (isnan(held) || s->steps[s->count - 1].client_bound)
+			return true; /* not even the lowest, or the client is at its end */
+		else if (isnan(lost))
+			next = fmin(held * 2, s->to);
+		else if (lost / held > NARROW && held < lost)
+			next = sqrt(held * lost);
+		else
+			return true;
+		if (next == held)
+			return true; /* the end of the range holds */
+		if (!sweep_run(s, next, e))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what it says ---- */
+
+static const struct sweep_step *step_of(const struct sweep *s, double rate)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->steps[i].rate == rate)
+			return &s->steps[i];
+	return NULL;
+}
+
+static void sweep_page(struct page *p, const struct sweep *s)
+{
+	double held = highest_held(s), lost = lowest_lost(s);
+	struct buf text;
+
+	buf_init(&text, 65536);
+	page_print(p, STYLE_BOLD, "%10s%10s%10s%9s%12s%12s%12s  %s", "rate/s", "good/s", "good %", "failed", "TTFT P99", "TPOT P99",
+		"E2E P99", "");
+	page_line(p);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct sweep_step *step = &s->steps[i];
+
+		page_print(p, step->holds ? STYLE_PLAIN : STYLE_WARNING, "%10.3g%10.3g%10.1f%9zu%12.4g%12.4g%12.4g  %s%s%s", step->rate,
+			step->good_rate, step->attainment * 100, step->failed, step->ttft_p99_ms, step->tpot_p99_ms, step->e2e_p99_ms,
+			step->holds ? "holds" : "",
+			!step->holds && step->binding >= 0 ? slo_measure_name((enum slo_measure)step->binding) : "",
+			step->client_bound ? " CLIENT" : "");
+		page_line(p);
+	}
+	page_gap(p);
+	if (isnan(held))
+		buf_printf(&text, "not even %.3g requests/s hold the limits", s->from);
+	else if (isnan(lost))
+		buf_printf(&text, "%.3g requests/s hold the limits, the most that was tried", held);
+	else
+		buf_printf(&text, "%.3g requests/s hold the limits with %.1f %% good (95 %%: from %.1f); %.3g do not", held,
+			step_of(s, held)->attainment * 100, step_of(s, held)->low * 100, lost);
+	page_field(p, "knee", isnan(held) ? STYLE_CRITICAL : STYLE_FINE, 12, buf_str(&text));
+	buf_fini(&text);
+}
+
+static void sweep_json(const struct sweep *s, struct buf *out)
+{
+	struct json j = { .out = out };
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.sweep/1"));
+	json_text(&j, "url", s->b->url);
+	json_text(&j, "workload", str_from(workload_hash(s->b->workload)));
+	json_number(&j, "attainment", s->attainment);
+	json_number(&j, "holds", highest_held(s));
+	json_number(&j, "does_not_hold", lowest_lost(s));
+	json_open(&j, "steps", '[');
+	for (size_t i = 0; i < s->count; i++) {
+		const struct sweep_step *step = &s->steps[i];
+
+		json_open(&j, NULL, '{');
+		json_number(&j, "rate", step->rate);
+		json_number(&j, "good_per_s", step->good_rate);
+		json_number(&j, "attainment", step->attainment);
+		json_number(&j, "attainment_low", step->low);
+		json_integer(&j, "due", (int64_t)step->judged);
+		json_integer(&j, "failed", (int64_t)step->failed);
+		json_number(&j, "ttft_p99_ms", step->ttft_p99_ms);
+		json_number(&j, "tpot_p99_ms", step->tpot_p99_ms);
+		json_number(&j, "e2e_p99_ms", step->e2e_p99_ms);
+		json_bool(&j, "holds", step->holds);
+		json_bool(&j, "client_bottleneck", step->client_bound);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_add_c(out, '\n');
+}
+
+int bench_sweep(struct bench *b)
+{
+	struct sweep s = { .b = b, .salt = b->plan.salt };
+	struct error e = { 0 };
+	struct page page;
+	bool ok = sweep_check(&s, &e) && sweep_search(&s, &e);
+	int status;
+
+	if (!s.count)
+		return command_failed(&e);
+	page_init(&page, (enum color_when)b->a->global.color);
+	if (b->a->global.json)
+		sweep_json(&s, &page.out);
+	else
+		sweep_page(&page, &s);
+	status = !ok                                 ? command_failed(&e)
+		 : isnan(highest_held(&s))           ? EXIT_CRITICAL
+		 : s.steps[s.count - 1].client_bound ? EXIT_UNKNOWN
+						     : EXIT_FINE;
+	status = b->a->global.json ? page_output_document(&page, status) : page_output(&page, status);
+	page_fini(&page);
+	return status;
+}

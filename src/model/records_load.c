@@ -1,0 +1,27 @@
+#include "base/file.h"
+#include "base/log.h"
+#include "model/records.h"
+
+enum { FILE_MAX_GIB = 4 };
+
+bool records_load(struct records *r, struct arena *arena, const char *path, struct error *e)
+{
+	struct str text, source = str_from(strcmp(path, "-") == 0 ? "standard input" : path);
+	struct buf ignored;
+	bool ok;
+
+	if (!file_read(arena, path, (size_t)FILE_MAX_GIB << 30, &text, e))
+		return false;
+	if (str_starts(str_trim(str_head(text, 64)), STR("{"))) {
+		ok = records_read(r, arena, source, text, e);
+		if (ok && r->cut_bytes)
+			log_warning("%s: the last line is cut (%zu bytes), as by a run that was killed: left out", path, r->cut_bytes);
+		return ok;
+	}
+	buf_init(&ignored, 4096);
+	ok = records_read_table(r, arena, source, text, &ignored, e);
+	if (ok && ignored.len)
+		log_note("%s: columns left out: " STR_FMT, path, STR_ARG(buf_str(&ignored)));
+	buf_fini(&ignored);
+	return ok;
+}
