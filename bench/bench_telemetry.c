@@ -124,7 +124,7 @@ static void measure(const struct row *row, int threads, long n, double *cpu, dou
 	struct job jobs[THREADS_MAX];
 	pthread_t ids[THREADS_MAX];
 	pthread_barrier_t barrier;
-	double first, last, total = 0;
+	double first = 0, last = 0, total = 0;
 
 	pthread_barrier_init(&barrier, NULL, (unsigned)threads);
 	for (int i = 0; i < threads; i++) {
