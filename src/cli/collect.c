@@ -29,7 +29,15 @@ static const struct option_spec page_options[] = {
 		.help = "With --listen: how long a directory may stay empty at the start before /metrics is 503." },
 	{ 0 },
 };
-static const struct option_table collect_tables[] = { { "The page", page_options, 0 },
+static const struct option_spec life_options[] = {
+	{ "fold", 0, OPTION_FLAG, AT(fold),
+		.help = "With --listen: join the files of dead writers, so that sums stay and files do not pile up. Needs their process "
+			"ids "
+			"(the same container, or shareProcessNamespace) and the right to write in DIR." },
+	{ "force", 0, OPTION_FLAG, AT(force), .help = "Of init, clean, mark-dead and fold: also where a process may still write." },
+	{ 0 },
+};
+static const struct option_table collect_tables[] = { { "The page", page_options, 0 }, { "A pod's life", life_options, 0 },
 	{ "Common options", plain_options, offsetof(struct collect_arguments, global) }, { 0 } };
 #undef AT
 
@@ -116,6 +124,12 @@ static int collect_run_command(const struct command *self, void *arguments, cons
 {
 	struct collect_arguments *a = arguments;
 
+	int status = collect_action(self, a, operands);
+
+	if (status >= 0)
+		return status;
+	if (a->fold && !a->listen)
+		return command_usage(self, "--fold is for --listen; once: goodput collect fold DIR");
 	if (operands->count != 1)
 		return command_usage(
 			self, operands->count ? "one directory at a time" : "which directory? The one that PROMETHEUS_MULTIPROC_DIR names");
@@ -126,7 +140,8 @@ static int collect_run_command(const struct command *self, void *arguments, cons
 const struct command command_collect = {
 	.name = "collect",
 	.summary = "merge a directory of multi-process metric files, and tell its faults",
-	.synopsis = (const char *const[]){ "[OPTIONS] DIR", "[OPTIONS] --listen ADDRESS DIR", NULL },
+	.synopsis = (const char *const[]){ "[OPTIONS] DIR", "[OPTIONS] --listen ADDRESS DIR", "init DIR", "clean DIR",
+		"mark-dead DIR PID...", "fold DIR", NULL },
 	.description = "DIR is what PROMETHEUS_MULTIPROC_DIR names: vLLM's API servers, gunicorn's workers and others keep their metrics "
 		       "there, one file for "
 		       "each kind of metric and process. The page is the one that Python's MultiProcessCollector makes of the same files "
@@ -134,9 +149,18 @@ const struct command command_collect = {
 		       "their names, whichever release wrote them, and goodput_collect_* behind it.\n\n"
 		       "A file that cannot be read costs that file, not the page. Every fault is a metric (goodput_collect_fault), a "
 		       "message, and the exit "
-		       "status: 1 for faults beside which the page holds, 2 for a full disk, 3 when nothing could be read.",
+		       "status: 1 for faults beside which the page holds, 2 for a full disk, 3 when nothing could be read. The exporter "
+		       "answers 503 when "
+		       "nothing could be read; /metrics/collector has goodput_collect_* in any case, /-/healthy the faults in words.\n\n"
+		       "init makes DIR before the server starts, removes files of an earlier run, and fails when no file can be made in "
+		       "it; clean wipes it "
+		       "afterwards; mark-dead removes the live gauges of processes that ended, as Python's mark_process_dead does; fold "
+		       "joins the files of "
+		       "processes that ended, crash-safe, without a sum that falls. None of them touches what a living process writes.",
 	.examples = (const struct example[]){ { "goodput collect /run/metrics", "The page on standard output, faults on standard error." },
-		{ "goodput collect --listen :9471 /run/metrics", "An exporter beside the server." }, { NULL, NULL } },
+		{ "goodput collect --listen :9471 /run/metrics", "An exporter beside the server." },
+		{ "goodput collect init /run/metrics && vllm serve MODEL --api-server-count 4", "A clean directory before the start." },
+		{ "goodput collect mark-dead /run/metrics 4711", "From gunicorn's child_exit, for example." }, { NULL, NULL } },
 	.tables = collect_tables,
 	.arguments_size = sizeof(struct collect_arguments),
 	.run = collect_run_command,

@@ -12,7 +12,6 @@ struct collect_arguments {
 	int format; /* enum collect_format */
 	int as;
 	bool own_metrics, fold, force;
-	int64_t fold_after_ms;
 };
 
 /* Tells of faults once: when they come, and when they are gone. */
@@ -25,6 +24,9 @@ struct collect_log {
 };
 void collect_log_report(struct collect_log *log, const struct collect_report *r);
 void collect_log_fini(struct collect_log *log);
+
+/* `goodput collect init|clean|mark-dead|fold DIR ...`; -1 when the operands are none of these. */
+int collect_action(const struct command *self, const struct collect_arguments *a, const struct option_strings *operands);
 
 /* The exporter. Returns the exit status. */
 int collect_listen(const struct collect_arguments *a, const char *path);

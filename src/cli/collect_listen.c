@@ -4,12 +4,17 @@
 #include "base/number.h"
 #include "cli/collect.h"
 #include "cli/commands.h"
+#include "collect/lifecycle.h"
 #include "net/server.h"
 #include "web/gzip.h"
 
 #include <stdio.h>
 
-enum { PAGE_MAX = 1 << 30, HOUSEKEEPING_MS = 200 };
+enum {
+	PAGE_MAX = 1 << 30,
+	HOUSEKEEPING_MS = 200,
+	FOLD_MS = 5000 /* at most so often */
+};
 
 struct exporter {
 	const struct collect_arguments *arguments;
@@ -19,7 +24,61 @@ struct exporter {
 	uv_loop_t loop;
 	uv_timer_t housekeeping;
 	struct buf page, packed;
+	int64_t folded_ms;
+	uint64_t folds, folded_files, folds_failed;
 };
+
+/* ---- folding ---- */
+
+static void fold_failed(struct exporter *e, const struct error *error)
+{
+	if (!e->folds_failed++)
+		log_warning("%s", error->message);
+}
+
+/* Looks at the directory also when nobody scrapes, so that files do not pile up. */
+static void fold_dead(struct exporter *e)
+{
+	int64_t now_ms = clock_monotonic_ns() / 1000000;
+	struct collect_fold folded;
+	struct error error = { 0 };
+
+	if (!e->arguments->fold || now_ms - e->folded_ms < FOLD_MS)
+		return;
+	e->folded_ms = now_ms;
+	const struct collect_report *r = collector_scrape(e->collector);
+
+	collect_log_report(&e->log, r);
+	if (!r->writers[COLLECT_DEAD])
+		return;
+	if (!collector_fold(e->collector, false, &folded, &error)) {
+		fold_failed(e, &error);
+		return;
+	}
+	e->folds += folded.files > 0;
+	e->folded_files += folded.files;
+	e->folds_failed = 0;
+	if (folded.files)
+		log_note("folded %zu files of dead writers", folded.files);
+}
+
+static void own_counters(const struct exporter *e, enum collect_format format, struct buf *out)
+{
+	const char *suffix = format == COLLECT_TEXT ? "_total" : "";
+
+	buf_printf(out,
+		"# HELP goodput_collect_folds%s Folds of files of dead writers.\n# TYPE goodput_collect_folds%s counter\n"
+		"goodput_collect_folds_total %llu\n",
+		suffix, suffix, (unsigned long long)e->folds);
+	buf_printf(out,
+		"# HELP goodput_collect_folded_files%s Files that they removed.\n# TYPE goodput_collect_folded_files%s counter\n"
+		"goodput_collect_folded_files_total %llu\n",
+		suffix, suffix, (unsigned long long)e->folded_files);
+	buf_printf(out,
+		"# HELP goodput_collect_fold_failing Folds in a row that failed.\n# TYPE goodput_collect_fold_failing gauge\n"
+		"goodput_collect_fold_failing %llu\n",
+		(unsigned long long)e->folds_failed);
+}
 
 /* ---- requests ---- */
 
@@ -75,8 +134,11 @@ static void answer_metrics(struct exporter *e, struct exchange *x, const struct 
 	buf_reset(&e->page);
 	if (!own_only)
 		collector_page(e->collector, format, &e->page);
-	if (own_only || e->arguments->own_metrics || status_of(r) != 200)
+	if (own_only || e->arguments->own_metrics || status_of(r) != 200) {
 		collector_own_page(e->collector, format, &e->page);
+		if (e->arguments->fold)
+			own_counters(e, format, &e->page);
+	}
 	collect_page_end(format, &e->page);
 	answer_page(e, x, m, own_only ? 200 : status_of(r), format);
 }
@@ -119,8 +181,10 @@ static void on_housekeeping(uv_timer_t *timer)
 {
 	struct exporter *e = timer->data;
 
-	if (!command_stop)
+	if (!command_stop) {
+		fold_dead(e);
 		return;
+	}
 	uv_close((uv_handle_t *)timer, NULL);
 	server_close(e->server);
 }

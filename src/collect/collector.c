@@ -39,6 +39,7 @@ void collector_free(struct collector *c)
 	VEC_FREE(&c->health.faults);
 	VEC_FREE(&c->health.slow);
 	VEC_FREE(&c->health.writers);
+	VEC_FREE(&c->health.fresh);
 	mem_free(c);
 }
 
@@ -121,6 +122,7 @@ const struct collect_report *collector_scrape(struct collector *c)
 	VEC_EACH (&c->folder.files, file)
 		changed |= metric_file_refresh(*file, &c->reader);
 	merge_all(c, changed, now_ms);
+	folder_release(&c->folder);
 	c->report.directory = directory_state(c, listed);
 	count_files(c);
 	health_look(c, changed, now_ms);

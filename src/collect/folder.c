@@ -1,6 +1,6 @@
 /* The listing of a directory: by readdir and never by patterns, in byte order of the names. */
 #include "base/clock.h"
-#include "collect/internal.h"
+#include "collect/fold.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +18,9 @@ static const int64_t listing_ns = 10000000000;
 
 void folder_init(struct folder *f, const char *path)
 {
-	*f = (struct folder){ .path = mem_copy(path, strlen(path)), .descriptor = -1 };
+	*f = (struct folder){ .path = mem_copy(path, strlen(path)), .descriptor = -1, .lock = -1 };
 	map_init(&f->by_name);
+	map_init(&f->hidden);
 }
 
 static void folder_close(struct folder *f)
@@ -44,6 +45,7 @@ void folder_fini(struct folder *f, struct reader *r)
 	folder_close(f);
 	VEC_FREE(&f->files);
 	map_fini(&f->by_name);
+	map_fini(&f->hidden);
 	mem_free(f->path);
 }
 
@@ -122,7 +124,7 @@ static bool list(struct folder *f, struct reader *r, bool *changed, int *error)
 	for (errno = 0; (entry = readdir(stream)); errno = 0) {
 		struct str name = str_from(entry->d_name);
 
-		if (file_name_is_ours(name))
+		if (file_name_is_ours(name) && !(f->hidden.live && map_has(&f->hidden, name)))
 			file_seen(f, r, name, entry->d_ino, changed);
 	}
 	*error = errno;
@@ -133,6 +135,31 @@ static bool list(struct folder *f, struct reader *r, bool *changed, int *error)
 	if (*changed && f->files.count)
 		qsort(f->files.items, f->files.count, sizeof *f->files.items, by_name);
 	return true;
+}
+
+void folder_release(struct folder *f)
+{
+	if (f->lock >= 0)
+		close(f->lock);
+	f->lock = -1;
+}
+
+/* Where somebody folds there is a lock file; a fold that was killed is finished first. */
+static void folder_hold(struct folder *f)
+{
+	folder_release(f);
+	if (f->descriptor < 0)
+		return;
+	f->lock = fold_lock_shared(f->descriptor);
+	if (f->lock < 0 || !fold_is_left(f->descriptor)) {
+		map_clear(&f->hidden);
+		return;
+	}
+	folder_release(f);
+	fold_recover(f->descriptor);
+	f->lock = fold_lock_shared(f->descriptor);
+	fold_hidden(f->descriptor, &f->hidden);
+	f->listed_ns = 0;
 }
 
 static enum collect_directory failure(int error)
@@ -153,6 +180,7 @@ static bool folder_reopen(struct folder *f, struct reader *r, const struct stat 
 	f->device = s->st_dev;
 	f->inode = s->st_ino;
 	r->folder = f->descriptor;
+	folder_hold(f);
 	return f->descriptor >= 0;
 }
 
@@ -170,6 +198,7 @@ enum collect_directory folder_list_files(struct folder *f, struct reader *r, boo
 	int64_t now = wall_ns();
 
 	*error = 0;
+	folder_hold(f);
 	if (stat(f->path, &s) != 0 || (!S_ISDIR(s.st_mode) && (errno = ENOTDIR)) || access(f->path, R_OK) != 0) {
 		*error = errno;
 		return folder_failed(f, r, changed, *error);

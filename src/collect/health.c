@@ -17,7 +17,7 @@
 enum {
 	FAULTS_MAX = 64,    /* listed; all are counted */
 	LOOK_MS = 1000,     /* between two looks at processes and disk */
-	EXAMINED_MAX = 512, /* files in one look */
+	EXAMINED_MAX = 256, /* files in one look */
 	HEADLESS_MS = 200,  /* a writer needs microseconds between creating and sizing */
 	AHEAD_MS = 5000
 };

@@ -111,6 +111,7 @@ struct metric_file {
 	uid_t owner;
 	uint32_t moves, moves_looked; /* how often values moved; likewise at the last look */
 	uint32_t turn;                /* of the listing that saw it last */
+	bool folding;                 /* it ends in an archive (fold.c) */
 };
 
 /* A buffer that grows, aligned to a page (a misaligned one costs four times the copy). */
@@ -123,6 +124,7 @@ struct reader {
 	struct keys *keys;
 	struct page_buffer buffer;
 	size_t maps, maps_max;
+	size_t used_before, entries_before; /* of the file read last */
 };
 void reader_fini(struct reader *r);
 struct metric_file *metric_file_new(struct str name, uint64_t inode);
@@ -156,7 +158,8 @@ struct family {
 	enum gauge_mode mode;
 	struct str help;
 	uint32_t first_group, last_group;
-	bool has_suffixes; /* any of its lines has */
+	struct str bucket_name; /* "name_bucket", once it was needed */
+	bool has_suffixes;      /* any of its lines has */
 	struct family *next;
 };
 struct group { /* the samples of one label set, `le` not counted */
@@ -208,6 +211,10 @@ struct plan {
 	size_t slot_count;
 	bool stamped; /* any */
 	bool as_016;
+	/* While cells are found: the group found last, and whether its labels were given another one. */
+	const struct key *last_key;
+	uint32_t last_group;
+	bool last_with;
 };
 void plan_init(struct plan *p);
 void plan_fini(struct plan *p);
@@ -226,11 +233,15 @@ struct folder {
 	uint32_t turn;
 	VEC(struct metric_file *) files; /* sorted by name */
 	struct map by_name;
+	struct map hidden; /* names of files that an archive already holds */
+	int lock;          /* held until folder_release; -1: none */
 };
 void folder_init(struct folder *f, const char *path);
 void folder_fini(struct folder *f, struct reader *r);
-/* The files that are there now. Returns what the directory is; `*changed` when files came or went. `*error` is errno of a failure. */
+/* The files that are there now, which stay as they are until folder_release. Returns what the directory is; `*changed` when files came or
+ * went. `*error` is errno of a failure. */
 enum collect_directory folder_list_files(struct folder *f, struct reader *r, bool *changed, int *error);
+void folder_release(struct folder *f);
 
 /* ---- process.c ---- */
 
@@ -239,6 +250,8 @@ struct process {
 	int64_t start_ms;
 	uid_t owner;
 };
+/* The process ids that there are, as keys. */
+void processes_list(struct map *ids);
 /* False when there is no such process, or a zombie only. */
 bool process_look(int64_t pid, struct process *p);
 enum process_maps { PROCESS_MAPS, PROCESS_MAPS_NOT, PROCESS_MAPS_HIDDEN /* from us */ };
@@ -251,17 +264,15 @@ struct writer {
 	int64_t pid;
 	enum collect_writer state;
 	int64_t start_ms; /* of the process that was seen to map its file */
-	uint32_t turn;    /* of the look that saw it last */
 	bool proven;      /* the process is the writer */
 	const struct metric_file *file;
 };
 struct health {
 	VEC(struct collect_fault) faults, slow; /* of this scrape; of the last look at processes and disks */
 	size_t total, slow_total;
-	VEC(struct writer) writers; /* sorted by process id */
-	uint32_t turn;
-	bool visible;   /* a writer was seen: processes that are not seen are dead */
-	bool elsewhere; /* a file moved whose process is not seen: writers have process ids of their own */
+	VEC(struct writer) writers, fresh; /* sorted by process id; the latter only while the list is made */
+	bool visible;                      /* a writer was seen: processes that are not seen are dead */
+	bool elsewhere;                    /* a file moved whose process is not seen: writers have process ids of their own */
 	int64_t looked_ms;
 };
 

@@ -9,12 +9,15 @@ struct cursor {
 
 static bool take(struct cursor *c, char wanted)
 {
-	while (c->rest.len && strchr(" \t\r\n", c->rest.ptr[0]) && c->rest.ptr[0])
-		c->rest = str_skip(c->rest, 1);
-	if (!c->rest.len || c->rest.ptr[0] != wanted)
-		return false;
-	c->rest = str_skip(c->rest, 1);
-	return true;
+	const char *at = c->rest.ptr, *end = at + c->rest.len;
+
+	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+		at++;
+	bool found = at < end && *at == wanted;
+
+	at += found;
+	c->rest = str_of(at, (size_t)(end - at));
+	return found;
 }
 
 static bool hex4(struct str s, uint32_t *unit)
@@ -201,12 +204,27 @@ static const char *take_labels(struct cursor *c, struct key_parts *p)
 	return NULL;
 }
 
+/* Nearly every key is ASCII. */
+static bool is_utf8(struct str text)
+{
+	uint64_t word, high = 0;
+	size_t i = 0;
+
+	for (; i + 8 <= text.len; i += 8) {
+		memcpy(&word, text.ptr + i, 8);
+		high |= word;
+	}
+	for (; i < text.len; i++)
+		high |= (uint64_t)(unsigned char)text.ptr[i];
+	return !(high & 0x8080808080808080ULL) || str_is_utf8(text);
+}
+
 const char *key_parse(struct arena *arena, struct str text, struct key_parts *p)
 {
 	struct cursor c = { arena, text };
 
 	*p = (struct key_parts){ 0 };
-	if (!str_is_utf8(text))
+	if (!is_utf8(text))
 		return "the key is not UTF-8";
 	if (!take(&c, '['))
 		return "the key is no JSON array";

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER = 8, FIRST_READ = 8192, PAGE = 4096 };
+enum { HEADER = 8, READ_STEP = 512, READ_LEAST = 4096, READ_MOST = 65536, PAGE = 4096 };
 
 /* ---- states ---- */
 
@@ -289,25 +289,38 @@ static void file_unreadable(struct metric_file *f)
 	file_fail(f, COLLECT_FILE_UNREADABLE, "cannot be read: %s", strerror(f->error));
 }
 
+/* Files of one directory are alike: as much as the last one had in use is read at once, with a little more. */
+static size_t first_read(const struct reader *r)
+{
+	size_t size = (r->used_before / READ_STEP + 2) * READ_STEP;
+
+	return size < READ_LEAST ? READ_LEAST : size > READ_MOST ? READ_MOST : size;
+}
+
 /* `used` is read before the rest: a writer that appends meanwhile only adds behind it. */
 static void file_read_open(struct metric_file *f, struct reader *r, int fd)
 {
-	char *at = buffer_reserve(&r->buffer, FIRST_READ);
-	ssize_t got = read_whole(fd, at, FIRST_READ, 0);
+	size_t first = first_read(r);
+	char *at = buffer_reserve(&r->buffer, first);
+	ssize_t got = read_whole(fd, at, first, 0);
 	int32_t used = 0;
 
 	if (got >= 4)
 		memcpy(&used, at, sizeof used);
-	if (got == FIRST_READ && used > got) {
+	if (got == (ssize_t)first && used > got) {
 		at = buffer_reserve(&r->buffer, (size_t)used);
-		ssize_t more = read_whole(fd, at + got, (size_t)used - FIRST_READ, FIRST_READ);
+		ssize_t more = read_whole(fd, at + got, (size_t)used - first, (off_t)first);
 
 		got = more < 0 ? more : got + more;
 	}
-	if (got < 0)
+	if (got < 0) {
 		file_unreadable(f);
-	else
-		metric_file_parse(f, r, str_of(at, (size_t)got));
+		return;
+	}
+	r->used_before = used > 0 ? (size_t)used : 0;
+	VEC_RESERVE(&f->entries, r->entries_before);
+	metric_file_parse(f, r, str_of(at, (size_t)got));
+	r->entries_before = f->entries.count;
 }
 
 static int file_open(struct metric_file *f, struct reader *r)

@@ -79,7 +79,8 @@ void collector_own_page(struct collector *c, enum collect_format format, struct 
 	own_one(format, "entries", "Values read from all files.", (double)r->entries, out);
 	own_one(format, "used_bytes", "Bytes in use in all files.", (double)r->bytes, out);
 	if (!isnan(r->quiet_s))
-		own_one(format, "quiet_seconds", "Time since a value was seen to change, or since the collector began to look.", r->quiet_s, out);
+		own_one(format, "quiet_seconds", "Time since a value was seen to change, or since the collector began to look.", r->quiet_s,
+			out);
 	own_one(format, "ahead_seconds", "How far the newest stamp lies in the future.", r->ahead_s, out);
 	if (r->disk_free != UINT64_MAX)
 		own_one(format, "disk_free_bytes", "Space left for the files.", (double)r->disk_free, out);

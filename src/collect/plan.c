@@ -57,18 +57,24 @@ static void families_find(struct plan *p, struct keys *keys, const struct metric
 
 /* ---- cells ---- */
 
-static void label_value(struct str value, struct buf *out)
+static char *put(char *to, struct str s)
+{
+	if (s.len)
+		memcpy(to, s.ptr, s.len);
+	return to + s.len;
+}
+
+/* A value with its escapes: at most twice as long. */
+static char *put_value(char *to, struct str value)
 {
 	for (size_t i = 0; i < value.len; i++) {
 		char c = value.ptr[i];
 
-		if (c == '\\' || c == '"')
-			buf_add_c(out, '\\');
-		if (c == '\n')
-			buf_add(out, STR("\\n"));
-		else
-			buf_add_c(out, c);
+		if (c == '\\' || c == '"' || c == '\n')
+			*to++ = '\\';
+		*to++ = c == '\n' ? 'n' : c;
 	}
+	return to;
 }
 
 /* "name{a=\"b\"} "; the labels with one left out, or one given another value, which goes where its name belongs. */
@@ -77,34 +83,53 @@ struct sample_text {
 	struct label with; /* name.ptr NULL: none */
 };
 
-static void label_print(const struct label *l, size_t *printed, struct buf *out)
+static char *put_label(char *to, const struct label *l, bool *printed)
 {
-	buf_add_c(out, (*printed)++ ? ',' : '{');
-	buf_add(out, l->name);
-	buf_add(out, STR("=\""));
-	label_value(l->value, out);
-	buf_add_c(out, '"');
+	*to++ = *printed ? ',' : '{';
+	*printed = true;
+	to = put(to, l->name);
+	*to++ = '=';
+	*to++ = '"';
+	to = put_value(to, l->value);
+	*to++ = '"';
+	return to;
 }
 
-static void sample_print(const struct sample_text *t, const struct key *key, struct buf *out)
+static size_t label_max(const struct label *l)
 {
-	bool pending = t->with.name.ptr != NULL;
-	size_t printed = 0;
+	return l->name.len + 2 * l->value.len + 4;
+}
 
-	buf_add(out, t->name);
+/* Into the scratch buffer. */
+static struct str sample_print(struct plan *p, const struct sample_text *t, const struct key *key)
+{
+	bool pending = t->with.name.ptr != NULL, printed = false;
+	size_t most = t->name.len + label_max(&t->with) + 2;
+
+	for (uint32_t i = 0; i < key->label_count; i++)
+		most += label_max(&key->labels[i]);
+	buf_reset(&p->scratch);
+	char *from = buf_reserve(&p->scratch, most), *to = from;
+
+	if (!from)
+		mem_exhausted(most, 1);
+	to = put(to, t->name);
 	for (uint32_t i = 0; i < key->label_count; i++) {
 		const struct label *l = &key->labels[i];
 
 		if (pending && str_cmp(t->with.name, l->name) <= 0) {
-			label_print(&t->with, &printed, out);
+			to = put_label(to, &t->with, &printed);
 			pending = false;
 		}
-		if (!(t->without.ptr && str_eq(l->name, t->without)) && !(t->with.name.ptr && str_eq(l->name, t->with.name)))
-			label_print(l, &printed, out);
+		if (!str_eq(l->name, t->without) && !str_eq(l->name, t->with.name))
+			to = put_label(to, l, &printed);
 	}
 	if (pending)
-		label_print(&t->with, &printed, out);
-	buf_add(out, printed ? STR("} ") : STR(" "));
+		to = put_label(to, &t->with, &printed);
+	if (printed)
+		*to++ = '}';
+	*to++ = ' ';
+	return str_of(from, (size_t)(to - from));
 }
 
 static void slots_grow(struct plan *p)
@@ -141,28 +166,48 @@ static uint32_t *slot_of(struct plan *p, const struct family *family, struct str
 	return &p->slots[slot];
 }
 
-static uint32_t cell_new(struct plan *p, struct family *family, uint32_t *slot, uint32_t group)
+static uint32_t cell_new(struct plan *p, struct family *family, struct str text, uint32_t *slot, uint32_t group)
 {
 	uint32_t index = *slot = (uint32_t)p->cells.count;
 
-	VEC_PUSH(&p->cells, (struct cell){ .text = arena_str(&p->arena, buf_str(&p->scratch)), .family = family, .group = group });
+	VEC_PUSH(&p->cells, (struct cell){ .text = arena_str(&p->arena, text), .family = family, .group = group });
 	return index;
+}
+
+/* Buckets of a histogram come one after the other: is this key of the group of the one before? */
+static bool is_of_last_group(const struct plan *p, const struct family *family, const struct sample_text *t, const struct key *key)
+{
+	const struct key *last = p->last_key;
+
+	if (!last || last->family != family || t->with.name.ptr || p->last_with || last->label_count != key->label_count)
+		return false;
+	for (uint32_t i = 0; i < key->label_count; i++) {
+		const struct label *a = &last->labels[i], *b = &key->labels[i];
+
+		if (!str_eq(a->name, b->name) || (!str_eq(a->value, b->value) && !str_eq(a->name, t->without)))
+			return false;
+	}
+	return true;
 }
 
 static uint32_t group_of(struct plan *p, struct family *family, const struct sample_text *t, const struct key *key)
 {
-	struct sample_text text = *t;
-	uint32_t *slot;
+	struct sample_text nameless = *t;
 
-	text.name = STR_EMPTY;
-	buf_reset(&p->scratch);
-	sample_print(&text, key, &p->scratch);
-	slot = slot_of(p, family, buf_str(&p->scratch));
+	if (is_of_last_group(p, family, t, key))
+		return p->last_group;
+	p->last_key = key;
+	p->last_with = t->with.name.ptr != NULL;
+
+	nameless.name = STR_EMPTY;
+	struct str text = sample_print(p, &nameless, key);
+	uint32_t *slot = slot_of(p, family, text);
+
 	if (*slot)
-		return p->cells.items[*slot].group;
-	uint32_t group = (uint32_t)p->groups.count;
+		return p->last_group = p->cells.items[*slot].group;
+	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
-	uint32_t index = cell_new(p, family, slot, group);
+	uint32_t index = cell_new(p, family, text, slot, group);
 
 	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = p->cells.items[index].text });
 	if (family->last_group)
@@ -225,21 +270,19 @@ static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struc
 	uint32_t group = group_of(p, family, &text, key);
 
 	if (bucket) {
-		buf_reset(&p->scratch);
-		buf_add(&p->scratch, family->name);
-		buf_add(&p->scratch, STR("_bucket"));
-		text.name = arena_str(&p->arena, buf_str(&p->scratch));
+		if (!family->bucket_name.ptr)
+			family->bucket_name = arena_printf(&p->arena, STR_FMT "_bucket", STR_ARG(family->name));
+		text.name = family->bucket_name;
 		text.without = STR_EMPTY;
 		text.with = (struct label){ STR("le"), str_of(number, collect_number(edge + 0.0, p->as_016, number)) };
 	}
-	buf_reset(&p->scratch);
-	sample_print(&text, key, &p->scratch);
-	uint32_t *slot = slot_of(p, family, buf_str(&p->scratch)), index = *slot;
+	struct str printed = sample_print(p, &text, key);
+	uint32_t *slot = slot_of(p, family, printed), index = *slot;
 
 	*made = !index;
 	if (index)
 		return index;
-	index = cell_new(p, family, slot, group);
+	index = cell_new(p, family, printed, slot, group);
 	p->cells.items[index].stamped = gauge && family->mode == MODE_MOSTRECENT;
 	p->stamped = p->stamped || p->cells.items[index].stamped;
 	if (bucket)
@@ -440,6 +483,7 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	p->as_016 = as_016;
 	p->first = p->last = NULL;
 	p->stamped = false;
+	p->last_key = NULL;
 	arena_reset(&p->arena);
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -42,6 +43,18 @@ static bool stat_parse(struct str text, struct process *p)
 		return false;
 	p->start_ms = boot_ms() + ticks * 1000 / sysconf(_SC_CLK_TCK);
 	return true;
+}
+
+void processes_list(struct map *ids)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc)))
+		if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+			map_put(ids, str_from(entry->d_name), NULL);
+	if (proc)
+		closedir(proc);
 }
 
 bool process_look(int64_t pid, struct process *p)

@@ -2,6 +2,7 @@
  * writer is called dead before one of them was seen to map its file, nor ever once a file moved whose process is not seen. */
 #include "collect/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -21,41 +22,43 @@ static struct writer *writer_find(struct health *h, size_t sorted, int64_t pid)
 	return sorted ? bsearch(&wanted, h->writers.items, sorted, sizeof wanted, by_pid) : NULL;
 }
 
-/* Files come sorted by name, so those of one process are apart: the list is kept sorted by process id. */
+/* One for each process; what was found out of one stays. */
 static void writers_list(struct collector *c)
 {
 	struct health *h = &c->health;
-	size_t sorted = h->writers.count, kept = 0;
+	size_t known = h->writers.count, kept = 0;
 
-	h->turn++;
-	VEC_EACH (&c->folder.files, place) {
-		struct metric_file *f = *place;
-		struct writer *w;
+	VEC_EACH (&c->folder.files, place)
+		if ((*place)->name_is_known && (*place)->name.pid >= 0)
+			VEC_PUSH(&h->fresh, (struct writer){ .pid = (*place)->name.pid, .file = *place });
+	if (h->fresh.count > 1)
+		qsort(h->fresh.items, h->fresh.count, sizeof *h->fresh.items, by_pid);
+	for (size_t i = 0; i < h->fresh.count; i++) {
+		const struct writer *before = writer_find(h, known, h->fresh.items[i].pid);
 
-		if (f->name.pid < 0 || !f->name_is_known)
+		if (i && h->fresh.items[i].pid == h->fresh.items[kept - 1].pid)
 			continue;
-		w = writer_find(h, sorted, f->name.pid);
-		if (!w) {
-			VEC_PUSH(&h->writers, (struct writer){ .pid = f->name.pid });
-			qsort(h->writers.items, h->writers.count, sizeof *h->writers.items, by_pid);
-			sorted = h->writers.count;
-			w = writer_find(h, sorted, f->name.pid);
+		h->fresh.items[kept] = h->fresh.items[i];
+		if (before) {
+			h->fresh.items[kept].start_ms = before->start_ms;
+			h->fresh.items[kept].proven = before->proven;
 		}
-		w->turn = h->turn;
-		w->file = f;
+		kept++;
 	}
-	for (size_t i = 0; i < h->writers.count; i++)
-		if (h->writers.items[i].turn == h->turn)
-			h->writers.items[kept++] = h->writers.items[i];
-	h->writers.count = kept;
+	h->writers.count = 0;
+	for (size_t i = 0; i < kept; i++)
+		VEC_PUSH(&h->writers, h->fresh.items[i]);
+	h->fresh.count = 0;
 }
 
-static enum collect_writer writer_state(struct collector *c, struct writer *w)
+static enum collect_writer writer_state(struct collector *c, struct writer *w, const struct map *ids)
 {
+	char text[24];
 	struct process p;
 	struct stat s;
 
-	if (!process_look(w->pid, &p))
+	snprintf(text, sizeof text, "%lld", (long long)w->pid);
+	if (!map_has(ids, str_from(text)) || !process_look(w->pid, &p))
 		return COLLECT_DEAD;
 	if (w->start_ms != p.start_ms) {
 		enum process_maps maps =
@@ -100,11 +103,15 @@ static bool moved_unseen(struct collector *c)
 void writers_look(struct collector *c, int64_t now_ms)
 {
 	struct health *h = &c->health;
+	struct map ids;
 
 	memset(c->report.writers, 0, sizeof c->report.writers);
 	writers_list(c);
+	map_init(&ids);
+	processes_list(&ids);
 	VEC_EACH (&h->writers, w)
-		w->state = writer_state(c, w);
+		w->state = writer_state(c, w, &ids);
+	map_fini(&ids);
 	h->elsewhere = h->elsewhere || moved_unseen(c);
 	VEC_EACH (&h->writers, w) {
 		if ((w->state == COLLECT_DEAD || w->state == COLLECT_REUSED) && (!h->visible || h->elsewhere))
