@@ -43,7 +43,7 @@ fuzz:
 soak: all
 	@ninja -C $(BUILD) tests/telemetry/metric_writer
 	@GOODPUT=$(BUILD)/goodput python3 -B tests/serve/soak.py 600
-	@/usr/bin/python3 -B tests/telemetry/test_live.py --tool $(BUILD)/tests/telemetry/metric_writer --seconds 600
+	@/usr/bin/python3 -B tests/telemetry/test_live.py --tool $(BUILD)/tests/telemetry/metric_writer --seconds 600 --goodput $(BUILD)/goodput
 
 install: all
 	@ninja -C $(BUILD)

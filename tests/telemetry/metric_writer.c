@@ -38,8 +38,9 @@ static void *updates(void *arg)
 		goodput_counter *c;
 
 		snprintf(route, sizeof route, "/v1/models/meta-llama-Llama-3.1-8B-Instruct/route/%ld", k % routes);
-		p->failures += goodput_counter_child(requests, values, &c) || goodput_counter_inc(c) ||
-			       goodput_histogram_observe(seconds, (double)(k % 13)) || goodput_summary_observe(bytes, (double)(k % 13));
+		p->failures += goodput_counter_child(requests, values, &c) ||
+			       (goodput_counter_inc(c) | goodput_histogram_observe(seconds, (double)(k % 13)) |
+				       goodput_summary_observe(bytes, (double)(k % 13)));
 	}
 	return NULL;
 }
