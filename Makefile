@@ -6,7 +6,7 @@ DESTDIR ?=
 .PHONY: all deps demo check asan bench fuzz soak install clean
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) goodput
+	@ninja -C $(BUILD) goodput examples/example-server
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --prefix=$(PREFIX)
@@ -39,9 +39,11 @@ fuzz:
 	@tools/deps all
 	@tests/fuzz/run
 
-# 64 simulated servers scraped every second for 10 minutes, with queries, reloads and crashes.
+# 64 simulated servers scraped every second for 10 minutes, with queries, reloads and crashes; then 10 minutes of C and Python writers in one directory.
 soak: all
+	@ninja -C $(BUILD) tests/telemetry/metric_writer
 	@GOODPUT=$(BUILD)/goodput python3 -B tests/serve/soak.py 600
+	@/usr/bin/python3 -B tests/telemetry/test_live.py --tool $(BUILD)/tests/telemetry/metric_writer --seconds 600 --goodput $(BUILD)/goodput
 
 install: all
 	@ninja -C $(BUILD)

@@ -125,6 +125,33 @@ static bool answers_without_engine(struct evaluation *ev, const struct scope *s)
 	return true;
 }
 
+/* Requests that routers and gateways of the fleet counted in the window. */
+static double requests_in_front(struct evaluation *ev)
+{
+	double requests = 0;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		const struct binding *b = evidence_binding(ev->evidence, s->target, ev->window.to_ms);
+		if (!b || !b->engine || !b->engine->in_front || !target_answers(ev, s->target))
+			continue;
+		struct reading counted = count_at(ev, s, "gateway_requests");
+		requests += reading_is_number(&counted) ? counted.low : 0;
+	}
+	return requests;
+}
+
+/* 200 without a sample is what a multi-process directory that is empty, unreadable or misnamed looks like from outside; and what a server looks like
+ * that was never asked for anything. It is a lie only where something else is known. */
+static void judge_empty_page(struct evaluation *ev, struct scope *s)
+{
+	double requests = has_window(ev) ? requests_in_front(ev) : 0;
+	if (had_engine_before(ev, s->target))
+		evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1, STR("200 with an empty page; they were on an earlier one"));
+	else if (requests >= 10)
+		evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1,
+			arena_printf(ev->arena, "200 with an empty page, while %.0f requests were counted in front of the fleet", requests));
+}
+
 static void judge_families(struct evaluation *ev, struct scope *s)
 {
 	const struct binding *b = evidence_binding(ev->evidence, s->target, ev->window.to_ms);
@@ -155,6 +182,8 @@ void scrapes_raise(struct evaluation *ev)
 		const struct scrape_record *r = evidence_scrape(ev->evidence, s->target, ev->window.to_ms);
 		if (r)
 			judge_record(ev, s, r);
+		if (r && r->outcome == SCRAPE_EMPTY)
+			judge_empty_page(ev, s);
 		judge_families(ev, s);
 	}
 }

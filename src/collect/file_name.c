@@ -1,0 +1,75 @@
+/* `counter_12.db`, `gauge_livesum_12.db`: what a file's name says, taken apart where Python takes it apart. */
+#include "base/number.h"
+#include "collect/internal.h"
+
+const char *file_type_name(enum file_type t)
+{
+	static const char *const names[] = { "counter", "gauge", "summary", "histogram", "unknown" };
+
+	return names[t];
+}
+
+bool file_name_is_ours(struct str name)
+{
+	return str_ends(name, STR(".db")) && name.ptr[0] != '.';
+}
+
+static bool type_parse(struct str word, enum file_type *type)
+{
+	for (int t = TYPE_COUNTER; t <= TYPE_UNKNOWN; t++)
+		if (str_is(word, file_type_name((enum file_type)t))) {
+			*type = (enum file_type)t;
+			return true;
+		}
+	*type = TYPE_UNKNOWN;
+	return str_is(word, "untyped");
+}
+
+/* An unknown mode acts as `all`. */
+static void mode_parse(struct str word, struct file_name *n)
+{
+	static const char *const modes[] = { "all", "min", "max", "sum", "mostrecent" };
+
+	n->mode = MODE_ALL;
+	n->live = str_starts(word, STR("live"));
+	for (size_t m = 0; m < ARRAY_LEN(modes); m++)
+		if (str_is(str_skip(word, n->live ? 4 : 0), modes[m]))
+			n->mode = (enum gauge_mode)m;
+}
+
+/* The number behind the last '_'. */
+static int64_t writer_of(struct str stem)
+{
+	size_t digits = 0;
+	int64_t pid;
+
+	while (digits < stem.len && stem.ptr[stem.len - 1 - digits] >= '0' && stem.ptr[stem.len - 1 - digits] <= '9')
+		digits++;
+	if (!digits || digits == stem.len || stem.ptr[stem.len - 1 - digits] != '_')
+		return -1;
+	return number_parse_i64(str_skip(stem, stem.len - digits), &pid) && pid > 0 && pid <= INT32_MAX ? pid : -1;
+}
+
+bool file_name_parse(struct str name, struct file_name *n, const char **why)
+{
+	struct str rest = name, part = STR_EMPTY;
+
+	*n = (struct file_name){ .whole = name, .pid = writer_of(str_head(name, name.len - 3)) };
+	str_split(&rest, '_', &part);
+	if (!type_parse(part, &n->type)) {
+		*why = "the name begins with no type of metric";
+		return false;
+	}
+	n->folded = str_ends(name, STR("_folded.db"));
+	if (n->type != TYPE_GAUGE)
+		return true;
+	if (!rest.ptr || !str_split(&rest, '_', &part) || !rest.ptr) {
+		*why = "a gauge's name needs a mode and a process: gauge_MODE_PID.db";
+		return false;
+	}
+	mode_parse(part, n);
+	/* Python cuts three bytes off the third part, also where that is not ".db". */
+	str_split(&rest, '_', &part);
+	n->pid_label = str_head(part, part.len > 3 ? part.len - 3 : 0);
+	return true;
+}

@@ -1,0 +1,299 @@
+/* What the files of this folder share. Internal. */
+#ifndef GOODPUT_COLLECT_INTERNAL_H
+#define GOODPUT_COLLECT_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "model/labels.h"
+
+/* ---- number.c ---- */
+
+enum { COLLECT_NUMBER_MAX = 32 };
+/* As prometheus_client prints a sample's value; `as_016` has exponents with a 0 in front. Returns the length. */
+size_t collect_number(double value, bool as_016, char *text);
+
+/* ---- key.c, keys.c: the text before a value, read once ---- */
+
+struct family;
+struct key {
+	struct str text; /* as in the files */
+	struct str sample, help;
+	struct family *family;
+	const struct label *labels; /* sorted by name, names unique */
+	uint32_t label_count;
+	uint32_t next;    /* the key that came behind it in the file read last; 0: none */
+	uint32_t seen;    /* the plan that has it */
+	bool edge_is_bad; /* it has an `le` that is no number */
+	uint32_t plan;    /* that `cell` belongs to */
+	uint32_t cell;
+};
+/* Reads `[family, sample, {labels}, help]`. Texts are in the arena or in `text`, which must stay. NULL, or why not. */
+struct key_parts {
+	struct str family, sample, help;
+	struct label *labels;
+	uint32_t label_count;
+	bool foreign; /* the key of another release: sound, but not ours to read */
+};
+const char *key_parse(struct arena *arena, struct str text, struct key_parts *parts);
+
+struct keys {
+	struct arena arena;
+	VEC(struct key *) items; /* by index; the first is not used */
+	uint32_t *slots;
+	uint64_t *hashes; /* of items */
+	size_t slot_count, hash_cap;
+	struct map families; /* by name: struct family */
+};
+void keys_init(struct keys *k);
+void keys_fini(struct keys *k);
+/* Index of the key with this text, read if it is new; 0 with the reason when it cannot be read. `*foreign` as in key_parts. */
+uint32_t keys_find(struct keys *k, struct str text, const char **why, bool *foreign);
+
+/* ---- file_name.c ---- */
+
+enum file_type { TYPE_COUNTER, TYPE_GAUGE, TYPE_SUMMARY, TYPE_HISTOGRAM, TYPE_UNKNOWN };
+enum gauge_mode { MODE_ALL, MODE_MIN, MODE_MAX, MODE_SUM, MODE_MOSTRECENT };
+struct file_name {
+	struct str whole; /* "gauge_livesum_12.db" */
+	enum file_type type;
+	enum gauge_mode mode;
+	bool live;
+	struct str pid_label; /* as Python cuts it out of a gauge's name */
+	int64_t pid;          /* of the writer; -1 when the name has none */
+	bool folded;          /* our own archive of dead writers */
+};
+const char *file_type_name(enum file_type t);
+/* Is it a metric file's name at all (*.db, no dot in front)? */
+bool file_name_is_ours(struct str name);
+/* False with the reason for names that no reader can place. */
+bool file_name_parse(struct str name, struct file_name *n, const char **why);
+
+/* ---- metric_file.c ---- */
+
+struct entry {
+	uint32_t at;  /* of the value */
+	uint32_t key; /* in keys */
+};
+enum entry_op { OP_ADD, OP_SET, OP_MIN, OP_MAX, OP_NEWEST };
+
+struct metric_file {
+	struct file_name name;
+	char *name_text;
+	bool name_is_known;
+	uint64_t inode; /* as the directory lists it */
+	enum collect_file_state state;
+	int error; /* errno of an unreadable one */
+	char why[200];
+
+	uint32_t used, step; /* bytes in use; 8: a value, 16: and its time; 0: not known yet */
+	VEC(struct entry) entries;
+	const char *map; /* NULL: read at each scrape into `values` */
+	size_t map_size;
+	double *values, *times; /* when not mapped */
+	uint32_t values_cap, times_cap;
+	uint32_t looked_at; /* the entry whose key is compared again next */
+	uint32_t reads;
+
+	/* By the plan: where each value goes. */
+	uint32_t *cells;
+	uint8_t *ops;
+	uint32_t cells_cap;
+	bool only_adds;
+
+	uint64_t sum; /* of the values' bits: has anything moved? */
+	int64_t moved_ms;
+
+	/* By the health check. */
+	bool examined;
+	int64_t born_ms, written_ms;
+	uid_t owner;
+	uint32_t moves, moves_looked; /* how often values moved; likewise at the last look */
+	uint32_t turn;                /* of the listing that saw it last */
+	bool folding;                 /* it ends in an archive (fold.c) */
+};
+
+/* A buffer that grows, aligned to a page (a misaligned one costs four times the copy). */
+struct page_buffer {
+	char *block, *at;
+	size_t size;
+};
+struct reader {
+	int folder; /* descriptor of the directory */
+	struct keys *keys;
+	struct page_buffer buffer;
+	size_t maps, maps_max;
+	size_t used_before, entries_before; /* of the file read last */
+};
+void reader_fini(struct reader *r);
+struct metric_file *metric_file_new(struct str name, uint64_t inode);
+void metric_file_free(struct metric_file *f, struct reader *r);
+/* Brings entries up to date; values too unless the file is mapped. True when its entries or its state are others than before. */
+bool metric_file_refresh(struct metric_file *f, struct reader *r);
+/* For tests and fuzzing: the file is these bytes. */
+void metric_file_parse(struct metric_file *f, struct reader *r, struct str bytes);
+/* Its keys are to be read again. */
+void metric_file_forget(struct metric_file *f);
+/* The file turned out to be cut while its values were read. */
+void metric_file_cut(struct metric_file *f, struct reader *r);
+static inline bool metric_file_counts(const struct metric_file *f)
+{
+	return f->state == COLLECT_FILE_OK;
+}
+
+/* ---- guard.c ---- */
+
+/* Reading a mapping of a file that somebody cuts raises SIGBUS. Between guard_begin and guard_end such a page reads as zeros. */
+void guard_begin(const void *from, size_t size);
+/* True when that happened. */
+bool guard_end(void);
+
+/* ---- plan.c: which value goes where; made anew when entries changed ---- */
+
+struct family {
+	struct str name;
+	uint32_t plan; /* that the rest belongs to */
+	enum file_type type;
+	enum gauge_mode mode;
+	struct str help;
+	uint32_t first_group, last_group;
+	struct str bucket_name; /* "name_bucket", once it was needed */
+	bool has_suffixes;      /* any of its lines has */
+	struct family *next;
+};
+struct group { /* the samples of one label set, `le` not counted */
+	struct family *family;
+	struct str labels;              /* "{a=\"b\"} " */
+	uint32_t first_cell, last_cell; /* not buckets, in order of first sight; 0: none */
+	uint32_t first_bucket, buckets; /* chain through cells */
+	uint32_t bucket_turn;           /* order of the first bucket */
+	uint32_t count_cell;            /* a stored _count, which is written over */
+	struct str count_text;          /* "name_count{...} " */
+	uint32_t next;
+};
+enum cell_kind { CELL_VALUE, CELL_BUCKET };
+struct cell {
+	struct str text; /* "name{a=\"b\"} " */
+	struct family *family;
+	uint32_t group, next;
+	enum cell_kind kind;
+	bool stamped; /* has a value only once a time above 0 was seen */
+	double edge;
+};
+enum line_kind { LINE_HEAD, LINE_VALUE, LINE_BUCKET, LINE_TOTAL };
+struct line {
+	enum line_kind kind;
+	uint32_t cell, group; /* LINE_TOTAL has a group only */
+	struct str text;
+	struct family *family; /* LINE_HEAD */
+	bool first;            /* of the buckets of its group */
+	char suffix;           /* not 0: _created, _gcount, _gsum, which the classic text lists as families of their own */
+	uint8_t number_len;
+	uint64_t bits; /* that `number` shows */
+	char number[COLLECT_NUMBER_MAX];
+};
+struct plan {
+	struct arena arena;
+	uint32_t number; /* counts plans */
+	struct family *first, *last;
+	VEC(struct group) groups; /* index 0 is not used, as in cells */
+	VEC(struct cell) cells;
+	VEC(struct line) lines;
+	VEC(double) values; /* of cells, as the last merge left them */
+	VEC(double) times;
+	VEC(double) totals;               /* of groups */
+	VEC(uint32_t) order, group_order; /* while lines are sorted */
+	size_t text_max;                  /* bytes that a page has at most */
+	size_t family_count;
+	struct buf scratch;
+	uint32_t *slots;
+	size_t slot_count;
+	bool stamped; /* any */
+	bool as_016;
+	/* While cells are found: the group found last, and whether its labels were given another one. */
+	const struct key *last_key;
+	uint32_t last_group;
+	bool last_with;
+};
+void plan_init(struct plan *p);
+void plan_fini(struct plan *p);
+void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *files, size_t count, bool as_016);
+/* Adds up. False when a mapped file was found to be cut: the plan must be made again. */
+bool plan_merge(struct plan *p, struct metric_file *const *files, size_t count, struct reader *r, int64_t now_ms);
+void plan_print(struct plan *p, enum collect_format format, const struct collect_options *o, struct buf *out);
+
+/* ---- folder.c: the listing ---- */
+
+struct folder {
+	char *path;
+	int descriptor; /* -1: none */
+	uint64_t device, inode;
+	int64_t changed_ns, listed_ns; /* ctime of the directory, and wall clock, at the last listing */
+	uint32_t turn;
+	VEC(struct metric_file *) files; /* sorted by name */
+	struct map by_name;
+	struct map hidden; /* names of files that an archive already holds */
+	int lock;          /* held until folder_release; -1: none */
+};
+void folder_init(struct folder *f, const char *path);
+void folder_fini(struct folder *f, struct reader *r);
+/* The files that are there now, which stay as they are until folder_release. Returns what the directory is; `*changed` when files came or
+ * went. `*error` is errno of a failure. */
+enum collect_directory folder_list_files(struct folder *f, struct reader *r, bool *changed, int *error);
+void folder_release(struct folder *f);
+
+/* ---- process.c ---- */
+
+struct process {
+	char state; /* as /proc has it: 'R', 'S', 'T' ... */
+	int64_t start_ms;
+	uid_t owner;
+};
+/* The process ids that there are, as keys. */
+void processes_list(struct map *ids);
+/* False when there is no such process, or a zombie only. */
+bool process_look(int64_t pid, struct process *p);
+enum process_maps { PROCESS_MAPS, PROCESS_MAPS_NOT, PROCESS_MAPS_HIDDEN /* from us */ };
+struct stat;
+enum process_maps process_maps_file(int64_t pid, const struct stat *file);
+
+/* ---- health.c: what a page cannot say ---- */
+
+struct writer {
+	int64_t pid;
+	enum collect_writer state;
+	int64_t start_ms; /* of the process that was seen to map its file */
+	bool proven;      /* the process is the writer */
+	const struct metric_file *file;
+};
+struct health {
+	VEC(struct collect_fault) faults, slow; /* of this scrape; of the last look at processes and disks */
+	size_t total, slow_total;
+	VEC(struct writer) writers, fresh; /* sorted by process id; the latter only while the list is made */
+	bool visible;                      /* a writer was seen: processes that are not seen are dead */
+	bool elsewhere;                    /* a file moved whose process is not seen: writers have process ids of their own */
+	int64_t looked_ms;
+};
+
+struct collector {
+	struct collect_options options;
+	struct folder folder;
+	struct reader reader;
+	struct keys keys;
+	struct plan plan;
+	struct health health;
+	struct collect_report report;
+	bool planned; /* the plan fits the files */
+	bool had_files;
+	int64_t begun_ms; /* monotonic */
+	int error;        /* errno of the directory's failure */
+};
+/* `changed`: files or entries did. */
+void health_look(struct collector *c, bool changed, int64_t now_ms);
+/* writers_find fills report.writers and the states. */
+void writers_look(struct collector *c, int64_t now_ms);
+void fault_add(struct collector *c, bool slow, const char *kind, enum exit_status status, const char *file, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+#endif

@@ -1,0 +1,251 @@
+/* The JSON text of a key: [family, sample, {labels}, help]. A small reader of its own, since a key is read where 8,000 of them are new at
+ * once, and since what json.loads refuses must be refused here. */
+#include "collect/internal.h"
+
+struct cursor {
+	struct arena *arena;
+	struct str rest;
+};
+
+static bool take(struct cursor *c, char wanted)
+{
+	const char *at = c->rest.ptr, *end = at + c->rest.len;
+
+	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+		at++;
+	bool found = at < end && *at == wanted;
+
+	at += found;
+	c->rest = str_of(at, (size_t)(end - at));
+	return found;
+}
+
+static bool hex4(struct str s, uint32_t *unit)
+{
+	*unit = 0;
+	if (s.len < 4)
+		return false;
+	for (size_t i = 0; i < 4; i++) {
+		char c = s.ptr[i];
+		uint32_t digit = c >= '0' && c <= '9'                 ? (uint32_t)(c - '0')
+				 : (c | 32) >= 'a' && (c | 32) <= 'f' ? (uint32_t)((c | 32) - 'a') + 10
+								      : 16;
+
+		if (digit > 15)
+			return false;
+		*unit = *unit << 4 | digit;
+	}
+	return true;
+}
+
+static size_t utf8_put(uint32_t rune, char *to)
+{
+	if (rune < 0x80) {
+		to[0] = (char)rune;
+		return 1;
+	}
+	if (rune < 0x800) {
+		to[0] = (char)(0xc0 | rune >> 6);
+		to[1] = (char)(0x80 | (rune & 63));
+		return 2;
+	}
+	size_t at = 0;
+
+	if (rune >= 0x10000) {
+		to[at++] = (char)(0xf0 | rune >> 18);
+		to[at++] = (char)(0x80 | (rune >> 12 & 63));
+	} else {
+		to[at++] = (char)(0xe0 | rune >> 12);
+	}
+	to[at++] = (char)(0x80 | (rune >> 6 & 63));
+	to[at++] = (char)(0x80 | (rune & 63));
+	return at;
+}
+
+/* Behind "\u". A surrogate that stands alone cannot be printed as UTF-8. */
+static bool unicode_escape(struct cursor *c, uint32_t *rune)
+{
+	uint32_t low;
+
+	if (!hex4(c->rest, rune))
+		return false;
+	c->rest = str_skip(c->rest, 4);
+	if (*rune < 0xd800 || *rune > 0xdfff)
+		return true;
+	if (*rune > 0xdbff || !str_starts(c->rest, STR("\\u")) || !hex4(str_skip(c->rest, 2), &low) || low < 0xdc00 || low > 0xdfff)
+		return false;
+	c->rest = str_skip(c->rest, 6);
+	*rune = 0x10000 + ((*rune - 0xd800) << 10) + (low - 0xdc00);
+	return true;
+}
+
+static bool escape(struct cursor *c, char *to, size_t *len)
+{
+	static const char names[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
+	uint32_t rune;
+
+	if (!c->rest.len)
+		return false;
+	char name = c->rest.ptr[0];
+	const char *known = name ? strchr(names, name) : NULL;
+
+	c->rest = str_skip(c->rest, 1);
+	if (known) {
+		to[(*len)++] = bytes[known - names];
+		return true;
+	}
+	if (name != 'u' || !unicode_escape(c, &rune))
+		return false;
+	*len += utf8_put(rune, to + *len);
+	return true;
+}
+
+/* A string with escapes, from `start` on; never longer decoded than written. */
+static bool text_decode(struct cursor *c, struct str start, struct str *text)
+{
+	char *to = arena_alloc(c->arena, start.len + 1);
+	size_t len = 0;
+
+	c->rest = start;
+	while (c->rest.len) {
+		char byte = c->rest.ptr[0];
+
+		c->rest = str_skip(c->rest, 1);
+		if (byte == '"') {
+			to[len] = '\0';
+			*text = str_of(to, len);
+			return true;
+		}
+		if ((unsigned char)byte < ' ' || (byte == '\\' && !escape(c, to, &len)))
+			return false;
+		if (byte != '\\')
+			to[len++] = byte;
+	}
+	return false;
+}
+
+static bool take_text(struct cursor *c, struct str *text)
+{
+	size_t len = 0;
+
+	if (!take(c, '"'))
+		return false;
+	while (len < c->rest.len && c->rest.ptr[len] != '"' && c->rest.ptr[len] != '\\' && (unsigned char)c->rest.ptr[len] >= ' ')
+		len++;
+	if (len == c->rest.len || c->rest.ptr[len] != '"')
+		return text_decode(c, c->rest, text);
+	*text = str_head(c->rest, len);
+	c->rest = str_skip(c->rest, len + 1);
+	return true;
+}
+
+/* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. */
+static struct str name_escape(struct arena *arena, struct str name, bool metric)
+{
+	uint32_t rune;
+
+	if (label_name_is_classic(name, metric) || !name.len)
+		return name;
+	char *to = arena_alloc(arena, name.len + 2);
+	size_t len = 0;
+
+	for (size_t at = 0, step; (step = str_rune(str_skip(name, at), &rune)); at += step) {
+		bool digit = rune >= '0' && rune <= '9', letter = (rune | 32) >= 'a' && (rune | 32) <= 'z';
+
+		bool fits = (letter && rune < 128) || (digit && len) || (metric && rune == ':');
+
+		to[len++] = fits ? (char)rune : '_';
+	}
+	return str_of(to, len);
+}
+
+/* Sorted by name; of a name given twice the last one wins, as in a Python dict. */
+static void label_insert(struct key_parts *p, struct str name, struct str value)
+{
+	uint32_t at = p->label_count;
+	int order = 1;
+
+	while (at && (order = str_cmp(p->labels[at - 1].name, name)) > 0)
+		at--;
+	if (at && order == 0) {
+		p->labels[at - 1].value = value;
+		return;
+	}
+	memmove(&p->labels[at + 1], &p->labels[at], (p->label_count - at) * sizeof *p->labels);
+	p->labels[at] = (struct label){ name, value };
+	p->label_count++;
+}
+
+enum { LABELS_MAX = 256 };
+
+static const char *take_labels(struct cursor *c, struct key_parts *p)
+{
+	struct label found[LABELS_MAX + 1];
+	struct str name, value;
+
+	if (!take(c, '{'))
+		return "the third element is no object of labels";
+	p->labels = found;
+	if (!take(c, '}')) {
+		do {
+			if (!take_text(c, &name) || !take(c, ':'))
+				return "the labels are no JSON object";
+			if (!take_text(c, &value))
+				return "a label's value is no text";
+			if (p->label_count == LABELS_MAX)
+				return "more than 256 labels";
+			label_insert(p, name_escape(c->arena, name, false), value);
+		} while (take(c, ','));
+		if (!take(c, '}'))
+			return "the labels are no JSON object";
+	}
+	p->labels = arena_alloc(c->arena, (p->label_count + 1) * sizeof *p->labels);
+	memcpy(p->labels, found, p->label_count * sizeof *p->labels);
+	return NULL;
+}
+
+/* Nearly every key is ASCII. */
+static bool is_utf8(struct str text)
+{
+	uint64_t word, high = 0;
+	size_t i = 0;
+
+	for (; i + 8 <= text.len; i += 8) {
+		memcpy(&word, text.ptr + i, 8);
+		high |= word;
+	}
+	for (; i < text.len; i++)
+		high |= (uint64_t)(unsigned char)text.ptr[i];
+	return !(high & 0x8080808080808080ULL) || str_is_utf8(text);
+}
+
+const char *key_parse(struct arena *arena, struct str text, struct key_parts *p)
+{
+	struct cursor c = { arena, text };
+
+	*p = (struct key_parts){ 0 };
+	if (!is_utf8(text))
+		return "the key is not UTF-8";
+	if (!take(&c, '['))
+		return "the key is no JSON array";
+	if (!take_text(&c, &p->family) || !take(&c, ',') || !take_text(&c, &p->sample) || !take(&c, ','))
+		return "the key does not begin with two names";
+	/* [family, sample, [names], [values]] of releases before 0.4, and of GitLab's. */
+	p->foreign = c.rest.len && str_starts(str_trim(c.rest), STR("["));
+	if (p->foreign)
+		return "keys as prometheus_client before 0.4 and prometheus-client-mmap write them";
+	const char *why = take_labels(&c, p);
+
+	if (why)
+		return why;
+	p->foreign = take(&c, ']') && !str_trim(c.rest).len;
+	if (p->foreign)
+		return "keys without a help text, as prometheus_client 0.4 to 0.15 writes them";
+	if (!take(&c, ',') || !take_text(&c, &p->help) || !take(&c, ']') || str_trim(c.rest).len)
+		return "the key does not end with a help text";
+	if (!p->family.len || !p->sample.len)
+		return "the key has an empty name";
+	p->family = name_escape(arena, p->family, true);
+	p->sample = name_escape(arena, p->sample, true);
+	return NULL;
+}

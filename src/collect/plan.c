@@ -1,0 +1,504 @@
+/* Which family a value belongs to, and which sample: the rules of MultiProcessCollector, worked out once for a set of files and entries.
+ * A family's type and help are those of the file that names it first; its gauge mode that of the last gauge file that has it. */
+#include "base/hash.h"
+#include "base/number.h"
+#include "collect/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void plan_init(struct plan *p)
+{
+	*p = (struct plan){ 0 };
+	arena_init(&p->arena);
+	buf_init(&p->scratch, 1 << 24);
+}
+
+void plan_fini(struct plan *p)
+{
+	arena_fini(&p->arena);
+	buf_fini(&p->scratch);
+	VEC_FREE(&p->groups);
+	VEC_FREE(&p->cells);
+	VEC_FREE(&p->lines);
+	VEC_FREE(&p->values);
+	VEC_FREE(&p->times);
+	VEC_FREE(&p->totals);
+	VEC_FREE(&p->order);
+	VEC_FREE(&p->group_order);
+	mem_free(p->slots);
+}
+
+/* ---- families ---- */
+
+static void families_find(struct plan *p, struct keys *keys, const struct metric_file *f)
+{
+	struct family *last = NULL;
+
+	VEC_EACH (&f->entries, e) {
+		const struct key *key = keys->items.items[e->key];
+		struct family *family = key->family;
+
+		if (family == last)
+			continue;
+		last = family;
+		if (family->plan != p->number) {
+			*family = (struct family){ .name = family->name, .plan = p->number, .type = f->name.type, .help = key->help };
+			if (p->last)
+				p->last->next = family;
+			else
+				p->first = family;
+			p->last = family;
+		}
+		if (f->name.type == TYPE_GAUGE)
+			family->mode = f->name.mode;
+	}
+}
+
+/* ---- cells ---- */
+
+static char *put(char *to, struct str s)
+{
+	if (s.len)
+		memcpy(to, s.ptr, s.len);
+	return to + s.len;
+}
+
+/* A value with its escapes: at most twice as long. */
+static char *put_value(char *to, struct str value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.ptr[i];
+
+		if (c == '\\' || c == '"' || c == '\n')
+			*to++ = '\\';
+		*to++ = c == '\n' ? 'n' : c;
+	}
+	return to;
+}
+
+/* "name{a=\"b\"} "; the labels with one left out, or one given another value, which goes where its name belongs. */
+struct sample_text {
+	struct str name, without;
+	struct label with; /* name.ptr NULL: none */
+};
+
+static char *put_label(char *to, const struct label *l, bool *printed)
+{
+	*to++ = *printed ? ',' : '{';
+	*printed = true;
+	to = put(to, l->name);
+	*to++ = '=';
+	*to++ = '"';
+	to = put_value(to, l->value);
+	*to++ = '"';
+	return to;
+}
+
+static size_t label_max(const struct label *l)
+{
+	return l->name.len + 2 * l->value.len + 4;
+}
+
+/* Into the scratch buffer. */
+static struct str sample_print(struct plan *p, const struct sample_text *t, const struct key *key)
+{
+	bool pending = t->with.name.ptr != NULL, printed = false;
+	size_t most = t->name.len + label_max(&t->with) + 2;
+
+	for (uint32_t i = 0; i < key->label_count; i++)
+		most += label_max(&key->labels[i]);
+	buf_reset(&p->scratch);
+	char *from = buf_reserve(&p->scratch, most), *to = from;
+
+	if (!from)
+		mem_exhausted(most, 1);
+	to = put(to, t->name);
+	for (uint32_t i = 0; i < key->label_count; i++) {
+		const struct label *l = &key->labels[i];
+
+		if (pending && str_cmp(t->with.name, l->name) <= 0) {
+			to = put_label(to, &t->with, &printed);
+			pending = false;
+		}
+		if (!str_eq(l->name, t->without) && !str_eq(l->name, t->with.name))
+			to = put_label(to, l, &printed);
+	}
+	if (pending)
+		to = put_label(to, &t->with, &printed);
+	if (printed)
+		*to++ = '}';
+	*to++ = ' ';
+	return str_of(from, (size_t)(to - from));
+}
+
+static void slots_grow(struct plan *p)
+{
+	size_t count = p->slot_count ? p->slot_count * 2 : 4096;
+
+	mem_free(p->slots);
+	p->slots = mem_zalloc(count, sizeof *p->slots);
+	p->slot_count = count;
+	for (uint32_t i = 1; i < p->cells.count; i++) {
+		const struct cell *c = &p->cells.items[i];
+		size_t slot = hash_seeded(c->text.ptr, c->text.len, (uintptr_t)c->family) & (count - 1);
+
+		while (p->slots[slot])
+			slot = (slot + 1) & (count - 1);
+		p->slots[slot] = i;
+	}
+}
+
+/* The slot of the cell with this text in the family; an empty one when there is none. Groups are cells too: their text has no name. */
+static uint32_t *slot_of(struct plan *p, const struct family *family, struct str text)
+{
+	if (p->cells.count * 2 >= p->slot_count)
+		slots_grow(p);
+	size_t slot = hash_seeded(text.ptr, text.len, (uintptr_t)family) & (p->slot_count - 1);
+
+	while (p->slots[slot]) {
+		const struct cell *c = &p->cells.items[p->slots[slot]];
+
+		if (c->family == family && str_eq(c->text, text))
+			break;
+		slot = (slot + 1) & (p->slot_count - 1);
+	}
+	return &p->slots[slot];
+}
+
+static uint32_t cell_new(struct plan *p, struct family *family, struct str text, uint32_t *slot, uint32_t group)
+{
+	uint32_t index = *slot = (uint32_t)p->cells.count;
+
+	VEC_PUSH(&p->cells, (struct cell){ .text = arena_str(&p->arena, text), .family = family, .group = group });
+	return index;
+}
+
+/* Buckets of a histogram come one after the other: is this key of the group of the one before? */
+static bool is_of_last_group(const struct plan *p, const struct family *family, const struct sample_text *t, const struct key *key)
+{
+	const struct key *last = p->last_key;
+
+	if (!last || last->family != family || t->with.name.ptr || p->last_with || last->label_count != key->label_count)
+		return false;
+	for (uint32_t i = 0; i < key->label_count; i++) {
+		const struct label *a = &last->labels[i], *b = &key->labels[i];
+
+		if (!str_eq(a->name, b->name) || (!str_eq(a->value, b->value) && !str_eq(a->name, t->without)))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t group_of(struct plan *p, struct family *family, const struct sample_text *t, const struct key *key)
+{
+	struct sample_text nameless = *t;
+
+	if (is_of_last_group(p, family, t, key))
+		return p->last_group;
+	p->last_key = key;
+	p->last_with = t->with.name.ptr != NULL;
+
+	nameless.name = STR_EMPTY;
+	struct str text = sample_print(p, &nameless, key);
+	uint32_t *slot = slot_of(p, family, text);
+
+	if (*slot)
+		return p->last_group = p->cells.items[*slot].group;
+	uint32_t group = p->last_group = (uint32_t)p->groups.count;
+
+	uint32_t index = cell_new(p, family, text, slot, group);
+
+	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = p->cells.items[index].text });
+	if (family->last_group)
+		p->groups.items[family->last_group].next = group;
+	else
+		family->first_group = group;
+	family->last_group = group;
+	return group;
+}
+
+static void group_add(struct plan *p, uint32_t group, uint32_t index)
+{
+	struct group *g = &p->groups.items[group];
+
+	if (g->last_cell)
+		p->cells.items[g->last_cell].next = index;
+	else
+		g->first_cell = index;
+	g->last_cell = index;
+}
+
+/* A bucket's `le` is a number: 1, 1.0 and 1e0 are one edge. */
+static bool edge_of(const struct key *key, double *edge)
+{
+	for (uint32_t i = 0; i < key->label_count; i++)
+		if (str_is(key->labels[i].name, "le"))
+			return number_parse(str_trim(key->labels[i].value), edge) || ((*edge = NAN), true);
+	return false;
+}
+
+static void bucket_init(struct plan *p, uint32_t index, uint32_t group, double edge, uint32_t turn)
+{
+	struct group *g = &p->groups.items[group];
+	struct cell *c = &p->cells.items[index];
+
+	c->kind = CELL_BUCKET;
+	c->edge = edge;
+	c->next = g->first_bucket;
+	g->first_bucket = index;
+	if (!g->buckets++)
+		g->bucket_turn = turn;
+}
+
+static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struct key *key, bool *made)
+{
+	struct family *family = key->family;
+	bool gauge = family->type == TYPE_GAUGE, aggregated = gauge && family->mode != MODE_ALL;
+	struct sample_text text = { .name = key->sample };
+	double edge = 0;
+	char number[COLLECT_NUMBER_MAX];
+
+	if (aggregated)
+		text.without = STR("pid");
+	else if (f->name.type == TYPE_GAUGE)
+		text.with = (struct label){ STR("pid"), f->name.pid_label };
+	bool bucket = family->type == TYPE_HISTOGRAM && edge_of(key, &edge);
+
+	if (bucket)
+		text.without = STR("le");
+	uint32_t group = group_of(p, family, &text, key);
+
+	if (bucket) {
+		if (!family->bucket_name.ptr)
+			family->bucket_name = arena_printf(&p->arena, STR_FMT "_bucket", STR_ARG(family->name));
+		text.name = family->bucket_name;
+		text.without = STR_EMPTY;
+		text.with = (struct label){ STR("le"), str_of(number, collect_number(edge + 0.0, p->as_016, number)) };
+	}
+	struct str printed = sample_print(p, &text, key);
+	uint32_t *slot = slot_of(p, family, printed), index = *slot;
+
+	*made = !index;
+	if (index)
+		return index;
+	index = cell_new(p, family, printed, slot, group);
+	p->cells.items[index].stamped = gauge && family->mode == MODE_MOSTRECENT;
+	p->stamped = p->stamped || p->cells.items[index].stamped;
+	if (bucket)
+		bucket_init(p, index, group, edge, (uint32_t)p->cells.count);
+	else
+		group_add(p, group, index);
+	return index;
+}
+
+static enum entry_op op_of(const struct family *family, bool first)
+{
+	if (family->type != TYPE_GAUGE || family->mode == MODE_SUM)
+		return OP_ADD;
+	if (family->mode == MODE_MOSTRECENT)
+		return OP_NEWEST;
+	return family->mode == MODE_ALL || first ? OP_SET : family->mode == MODE_MIN ? OP_MIN : OP_MAX;
+}
+
+static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f)
+{
+	uint32_t count = (uint32_t)f->entries.count;
+
+	if (count > f->cells_cap) {
+		f->cells_cap = count;
+		f->cells = mem_resize(f->cells, count, sizeof *f->cells);
+		f->ops = mem_resize(f->ops, count, sizeof *f->ops);
+	}
+	f->only_adds = true;
+	for (uint32_t i = 0; i < count; i++) {
+		struct key *key = keys->items.items[f->entries.items[i].key];
+		bool by_pid = f->name.type == TYPE_GAUGE && !(key->family->type == TYPE_GAUGE && key->family->mode != MODE_ALL),
+		     made = false;
+
+		key->seen = p->number;
+		/* Where the process does not matter, one key is one cell. */
+		if (by_pid || key->plan != p->number) {
+			key->cell = cell_of(p, f, key, &made);
+			key->plan = by_pid ? 0 : p->number;
+		}
+		f->cells[i] = key->cell;
+		f->ops[i] = (uint8_t)op_of(key->family, made);
+		f->only_adds = f->only_adds && f->ops[i] == OP_ADD;
+	}
+}
+
+/* ---- lines ---- */
+
+/* What stands behind the family's name in "name_created{...} ", where the classic text lists it as a family of its own. */
+static char suffix_of(const struct family *family, struct str text)
+{
+	struct str rest = str_skip(text, family->name.len);
+	size_t len = 0;
+
+	if (!str_starts(text, family->name))
+		return 0;
+	while (len < rest.len && rest.ptr[len] != '{' && rest.ptr[len] != ' ')
+		len++;
+	rest = str_head(rest, len);
+	return str_is(rest, "_created") ? 'a' : str_is(rest, "_gcount") ? 'b' : str_is(rest, "_gsum") ? 'c' : 0;
+}
+
+static void line_add(struct plan *p, enum line_kind kind, struct str text, uint32_t cell, uint32_t group)
+{
+	struct line line = { .kind = kind, .text = text, .cell = cell, .group = group };
+
+	line.suffix = cell ? suffix_of(p->cells.items[cell].family, text) : 0;
+	if (line.suffix)
+		p->cells.items[cell].family->has_suffixes = true;
+	p->text_max += text.len + COLLECT_NUMBER_MAX + 1;
+	VEC_PUSH(&p->lines, line);
+}
+
+static void value_line(struct plan *p, uint32_t index)
+{
+	const struct cell *c = &p->cells.items[index];
+
+	line_add(p, p->groups.items[c->group].count_cell == index ? LINE_TOTAL : LINE_VALUE, c->text, index, c->group);
+}
+
+static int by_edge(const void *a, const void *b, void *cells)
+{
+	double x = ((const struct cell *)cells)[*(const uint32_t *)a].edge, y = ((const struct cell *)cells)[*(const uint32_t *)b].edge;
+
+	return (x > y) - (x < y);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void bucket_lines(struct plan *p, uint32_t index)
+{
+	struct group *g = &p->groups.items[index];
+
+	p->order.count = 0;
+	for (uint32_t i = g->first_bucket; i; i = p->cells.items[i].next)
+		VEC_PUSH(&p->order, i);
+	qsort_r(p->order.items, p->order.count, sizeof *p->order.items, by_edge, p->cells.items);
+	for (size_t i = 0; i < p->order.count; i++) {
+		line_add(p, LINE_BUCKET, p->cells.items[p->order.items[i]].text, p->order.items[i], index);
+		p->lines.items[p->lines.count - 1].first = i == 0;
+	}
+	if (g->buckets && !g->count_cell)
+		line_add(p, LINE_TOTAL, g->count_text, 0, index);
+}
+
+/* The text of a group's `_count`, and the stored sample of that name, which it takes the place of. */
+static void count_find(struct plan *p, uint32_t index)
+{
+	struct group *g = &p->groups.items[index];
+
+	if (!g->buckets)
+		return;
+	buf_reset(&p->scratch);
+	buf_add(&p->scratch, g->family->name);
+	buf_add(&p->scratch, STR("_count"));
+	buf_add(&p->scratch, g->labels);
+	g->count_text = arena_str(&p->arena, buf_str(&p->scratch));
+	g->count_cell = *slot_of(p, g->family, g->count_text);
+}
+
+static int by_turn(const void *a, const void *b, void *groups)
+{
+	const struct group *x = &((const struct group *)groups)[*(const uint32_t *)a],
+			   *y = &((const struct group *)groups)[*(const uint32_t *)b];
+	uint64_t turn_x = x->first_cell ? x->first_cell : (1ULL << 32) + x->bucket_turn;
+	uint64_t turn_y = y->first_cell ? y->first_cell : (1ULL << 32) + y->bucket_turn;
+
+	return (turn_x > turn_y) - (turn_x < turn_y);
+}
+
+/* Label set by label set, in order of first sight; those that have buckets only at the end. */
+static void grouped_lines(struct plan *p, const struct family *family)
+{
+	size_t from = p->group_order.count = 0;
+
+	for (uint32_t g = family->first_group; g; g = p->groups.items[g].next)
+		VEC_PUSH(&p->group_order, g);
+	qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_turn, p->groups.items);
+	for (; from < p->group_order.count; from++) {
+		uint32_t g = p->group_order.items[from];
+
+		for (uint32_t i = p->groups.items[g].first_cell; i; i = p->cells.items[i].next)
+			value_line(p, i);
+		bucket_lines(p, g);
+	}
+}
+
+static int by_bucket(const void *a, const void *b, void *groups)
+{
+	const struct group *all = groups;
+	uint32_t x = all[*(const uint32_t *)a].bucket_turn, y = all[*(const uint32_t *)b].bucket_turn;
+
+	return (x > y) - (x < y);
+}
+
+/* All that are no buckets in order of first sight, then the histograms. */
+static void flat_lines(struct plan *p, const struct family *family)
+{
+	p->order.count = p->group_order.count = 0;
+	for (uint32_t g = family->first_group; g; g = p->groups.items[g].next) {
+		VEC_PUSH(&p->group_order, g);
+		for (uint32_t i = p->groups.items[g].first_cell; i; i = p->cells.items[i].next)
+			VEC_PUSH(&p->order, i);
+	}
+	qsort(p->order.items, p->order.count, sizeof *p->order.items, by_number);
+	VEC_EACH (&p->order, index)
+		value_line(p, *index);
+	qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_bucket, p->groups.items);
+	VEC_EACH (&p->group_order, g)
+		bucket_lines(p, *g);
+}
+
+static void lines_find(struct plan *p)
+{
+	p->lines.count = 0;
+	p->text_max = 0;
+	for (uint32_t g = 1; g < p->groups.count; g++)
+		count_find(p, g);
+	for (struct family *family = p->first; family; family = family->next) {
+		line_add(p, LINE_HEAD, STR_EMPTY, 0, 0);
+		p->lines.items[p->lines.count - 1].family = family;
+		/* A backslash, quote or line end is two bytes; three times for samples that get a head of their own. */
+		p->text_max += 4 * (3 * family->name.len + 2 * family->help.len + 64);
+		if (p->as_016)
+			flat_lines(p, family);
+		else
+			grouped_lines(p, family);
+	}
+}
+
+void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *files, size_t count, bool as_016)
+{
+	p->number++;
+	p->as_016 = as_016;
+	p->first = p->last = NULL;
+	p->stamped = false;
+	p->last_key = NULL;
+	arena_reset(&p->arena);
+	p->groups.count = p->cells.count = 0;
+	VEC_PUSH(&p->groups, (struct group){ 0 });
+	VEC_PUSH(&p->cells, (struct cell){ 0 });
+	if (p->slot_count)
+		memset(p->slots, 0, p->slot_count * sizeof *p->slots);
+	for (size_t i = 0; i < count; i++)
+		families_find(p, keys, files[i]);
+	for (size_t i = 0; i < count; i++)
+		cells_find(p, keys, files[i]);
+	lines_find(p);
+	VEC_RESERVE(&p->values, p->cells.count);
+	VEC_RESERVE(&p->times, p->cells.count);
+	VEC_RESERVE(&p->totals, p->groups.count);
+	p->family_count = 0;
+	for (struct family *family = p->first; family; family = family->next)
+		p->family_count++;
+}

@@ -1,0 +1,125 @@
+/* The processes of a directory. That a process is not seen says nothing where process ids of another container are in the names; so no
+ * writer is called dead before one of them was seen to map its file, nor ever once a file moved whose process is not seen. */
+#include "collect/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { REUSED_MS = 2000 /* clocks of /proc and of files differ by less */ };
+
+static int by_pid(const void *a, const void *b)
+{
+	int64_t x = ((const struct writer *)a)->pid, y = ((const struct writer *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+static struct writer *writer_find(struct health *h, size_t sorted, int64_t pid)
+{
+	struct writer wanted = { .pid = pid };
+
+	return sorted ? bsearch(&wanted, h->writers.items, sorted, sizeof wanted, by_pid) : NULL;
+}
+
+/* One for each process; what was found out of one stays. */
+static void writers_list(struct collector *c)
+{
+	struct health *h = &c->health;
+	size_t known = h->writers.count, kept = 0;
+
+	VEC_EACH (&c->folder.files, place)
+		if ((*place)->name_is_known && (*place)->name.pid >= 0)
+			VEC_PUSH(&h->fresh, (struct writer){ .pid = (*place)->name.pid, .file = *place });
+	if (h->fresh.count > 1)
+		qsort(h->fresh.items, h->fresh.count, sizeof *h->fresh.items, by_pid);
+	for (size_t i = 0; i < h->fresh.count; i++) {
+		const struct writer *before = writer_find(h, known, h->fresh.items[i].pid);
+
+		if (i && h->fresh.items[i].pid == h->fresh.items[kept - 1].pid)
+			continue;
+		h->fresh.items[kept] = h->fresh.items[i];
+		if (before) {
+			h->fresh.items[kept].start_ms = before->start_ms;
+			h->fresh.items[kept].proven = before->proven;
+		}
+		kept++;
+	}
+	h->writers.count = 0;
+	for (size_t i = 0; i < kept; i++)
+		VEC_PUSH(&h->writers, h->fresh.items[i]);
+	h->fresh.count = 0;
+}
+
+static enum collect_writer writer_state(struct collector *c, struct writer *w, const struct map *ids)
+{
+	char text[24];
+	struct process p;
+	struct stat s;
+
+	snprintf(text, sizeof text, "%lld", (long long)w->pid);
+	if (!map_has(ids, str_from(text)) || !process_look(w->pid, &p))
+		return COLLECT_DEAD;
+	if (w->start_ms != p.start_ms) {
+		enum process_maps maps =
+			fstatat(c->folder.descriptor, w->file->name_text, &s, 0) == 0 ? process_maps_file(w->pid, &s) : PROCESS_MAPS_HIDDEN;
+
+		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && p.start_ms > w->file->born_ms + REUSED_MS))
+			return COLLECT_REUSED;
+		w->start_ms = p.start_ms;
+		w->proven = maps == PROCESS_MAPS;
+	}
+	/* Mappings of processes of others are hidden: such a one is known to be the writer once the file moves. */
+	w->proven = w->proven || (p.owner == w->file->owner && w->file->moves_looked && w->file->moves != w->file->moves_looked);
+	c->health.visible = c->health.visible || w->proven;
+	return p.state == 'T' || p.state == 't' ? COLLECT_FROZEN : COLLECT_ALIVE;
+}
+
+static void writers_fault(struct collector *c, enum collect_writer state, const char *kind, const char *what)
+{
+	const struct writer *first = NULL;
+
+	VEC_EACH (&c->health.writers, w)
+		first = w->state == state && !first ? w : first;
+	if (first)
+		fault_add(c, true, kind, EXIT_WARNING, first->file->name_text, "%zu writer%s (the first: process %lld) %s",
+			c->report.writers[state], c->report.writers[state] == 1 ? "" : "s", (long long)first->pid, what);
+}
+
+static bool moved_unseen(struct collector *c)
+{
+	bool moved = false;
+
+	VEC_EACH (&c->folder.files, place) {
+		struct metric_file *f = *place;
+		const struct writer *w = writer_find(&c->health, c->health.writers.count, f->name.pid);
+
+		moved = moved || (f->moves_looked && f->moves != f->moves_looked && w && w->state == COLLECT_DEAD);
+		f->moves_looked = f->moves;
+	}
+	return moved;
+}
+
+void writers_look(struct collector *c, int64_t now_ms)
+{
+	struct health *h = &c->health;
+	struct map ids;
+
+	memset(c->report.writers, 0, sizeof c->report.writers);
+	writers_list(c);
+	map_init(&ids);
+	processes_list(&ids);
+	VEC_EACH (&h->writers, w)
+		w->state = writer_state(c, w, &ids);
+	map_fini(&ids);
+	h->elsewhere = h->elsewhere || moved_unseen(c);
+	VEC_EACH (&h->writers, w) {
+		if ((w->state == COLLECT_DEAD || w->state == COLLECT_REUSED) && (!h->visible || h->elsewhere))
+			w->state = COLLECT_UNKNOWN;
+		c->report.writers[w->state]++;
+	}
+	writers_fault(c, COLLECT_DEAD, "dead-writer",
+		"ended without being marked dead: their files stay and are added up for ever; --fold joins them");
+	writers_fault(c, COLLECT_FROZEN, "frozen-writer", "stopped: values stay as they are");
+	writers_fault(c, COLLECT_REUSED, "reused-pid", "is not what wrote the file: the process id was given to another process");
+}
