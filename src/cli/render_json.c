@@ -47,13 +47,13 @@ void render_json(const struct watch *w, struct buf *out)
 	json_integer(&j, "all", (int64_t)r->moments_all);
 	json_close(&j, '}');
 	report_print_targets(&j, r);
-	report_print_scopes(&j, r);
+	report_print_scopes(&j, r, NULL);
 	report_print_findings(&j, r);
 	if (w->lifetime_report) {
 		json_open(&j, "since_start", '{');
 		print_window(&j, "window", &w->lifetime_span.window, SPAN_SINCE_START);
 		json_bool(&j, "start_known", w->start_known);
-		report_print_scopes(&j, w->lifetime_report);
+		report_print_scopes(&j, w->lifetime_report, NULL);
 		report_print_findings(&j, w->lifetime_report);
 		json_close(&j, '}');
 	}

@@ -163,6 +163,8 @@ void judgement_free(struct judgement *j);
 void judgement_drop(struct daemon *d);
 
 /* calls.c */
+/* Answers with one of the page's files; false when it is none. */
+bool page_answer(struct daemon *d, struct exchange *x, const struct message *m);
 void call_start(struct daemon *d, struct exchange *x, const struct message *m);
 /* The client went away. */
 void call_gone(struct daemon *d, struct exchange *x);

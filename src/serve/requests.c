@@ -228,7 +228,7 @@ void request_answer(void *context, struct exchange *x, const struct message *m)
 
 	if (!(route && route->open) && !is_authorized(d, m))
 		answer_text(d, x, "unauthorized", 401, "WWW-Authenticate: Basic realm=\"goodput\", Bearer\r\n", "Unauthorized\n");
-	else if (!route && passing_start(d, x, m))
+	else if (!route && (page_answer(d, x, m) || passing_start(d, x, m)))
 		return;
 	else if (!route || (!route->allow && !(route->methods & method_of(m))))
 		call_start(d, x, m);

@@ -8,41 +8,64 @@
 
 /* ---- the newest report ---- */
 
-static void answer_report(struct web_request *q, struct web_reply *r, void (*print)(struct json *j, const struct report *report))
+/* Opens the answer with what all three have; false after an error has been answered. */
+static bool report_open(struct web_request *q, struct web_reply *r, struct json *j)
 {
 	const struct report *report = q->source->report;
-	struct json j = { .out = &r->body };
 
 	if (!report) {
 		web_fail(r, WEB_UNAVAILABLE, "the signals have not been judged yet: two scrapes and one evaluation are needed");
-		return;
+		return false;
 	}
+	*j = (struct json){ .out = &r->body };
 	web_open(r);
-	json_open(&j, NULL, '{');
-	json_number(&j, "time", (double)q->source->report_ms / 1000);
-	json_open(&j, "window", '{');
-	json_number(&j, "from", (double)report->window.from_ms / 1000);
-	json_number(&j, "to", (double)report->window.to_ms / 1000);
-	json_close(&j, '}');
-	report_print_verdict(&j, report);
-	print(&j, report);
-	json_close(&j, '}');
+	json_open(j, NULL, '{');
+	json_number(j, "time", (double)q->source->report_ms / 1000);
+	json_open(j, "window", '{');
+	json_number(j, "from", (double)report->window.from_ms / 1000);
+	json_number(j, "to", (double)report->window.to_ms / 1000);
+	json_close(j, '}');
+	report_print_verdict(j, report);
+	return true;
+}
+
+static void report_close(struct web_reply *r, struct json *j)
+{
+	json_close(j, '}');
 	web_close(r, NULL, 0, NULL, 0);
 }
 
 void web_own_readings(struct web_request *q, struct web_reply *r)
 {
-	answer_report(q, r, report_print_scopes);
+	struct report_choice choice = { 0 };
+	struct json j;
+
+	choice.signals = form_all(&q->form, q->arena, "signal", &choice.signal_count);
+	choice.kinds = form_all(&q->form, q->arena, "kind", &choice.kind_count);
+	if (!report_open(q, r, &j))
+		return;
+	report_print_scopes(&j, q->source->report, &choice);
+	report_close(r, &j);
 }
 
 void web_own_findings(struct web_request *q, struct web_reply *r)
 {
-	answer_report(q, r, report_print_findings);
+	struct json j;
+
+	if (!report_open(q, r, &j))
+		return;
+	report_print_findings(&j, q->source->report);
+	report_close(r, &j);
 }
 
 void web_own_coverage(struct web_request *q, struct web_reply *r)
 {
-	answer_report(q, r, report_print_targets);
+	struct json j;
+
+	if (!report_open(q, r, &j))
+		return;
+	report_print_targets(&j, q->source->report);
+	report_close(r, &j);
 }
 
 /* ---- annotations: samples of one metric, so that they are kept, dropped and federated as everything else is ---- */

@@ -90,7 +90,15 @@ static void print_reading(struct json *j, const char *key, const struct reading 
 	json_close(j, '}');
 }
 
-static void print_scope(struct json *j, const struct report *r, size_t index)
+static bool is_chosen(const struct str *chosen, size_t count, struct str name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_eq(chosen[i], name))
+			return true;
+	return !count;
+}
+
+static void print_scope(struct json *j, const struct report *r, size_t index, const struct report_choice *choice)
 {
 	const struct scope *s = &r->scopes[index];
 	bool of_target = s->kind == SCOPE_TARGET || s->kind == SCOPE_ENGINE || s->kind == SCOPE_GPU;
@@ -111,6 +119,8 @@ static void print_scope(struct json *j, const struct report *r, size_t index)
 	for (size_t i = 0; i < r->catalog->signals.count; i++) {
 		const struct signal_spec *signal = r->catalog->signals.items[i];
 
+		if (choice && !is_chosen(choice->signals, choice->signal_count, signal->id))
+			continue;
 		/* Signal ids are identifiers and end with '\0' in the catalogue's arena. */
 		print_reading(j, signal->id.ptr, &r->readings[index][i], signal->unit, r->change ? &r->change[index][i] : NULL);
 	}
@@ -159,6 +169,8 @@ static void print_finding(struct json *j, const struct report *r, const struct f
 	if (f->scope) {
 		json_text(j, "scope", scope_label(r, f->scope));
 		json_text(j, "kind", str_from(scope_kind_name(f->scope->kind)));
+		if (f->scope->pool)
+			json_text_if(j, "pool", f->scope->pool->name);
 	}
 	json_list(j, "where", f->where, f->where_count);
 	json_integer(j, "where_all", (int64_t)f->where_all);
@@ -261,11 +273,12 @@ void report_print_verdict(struct json *j, const struct report *r)
 	json_close(j, '}');
 }
 
-void report_print_scopes(struct json *j, const struct report *r)
+void report_print_scopes(struct json *j, const struct report *r, const struct report_choice *choice)
 {
 	json_open(j, "scopes", '[');
 	for (size_t i = 0; i < r->scope_count; i++)
-		print_scope(j, r, i);
+		if (!choice || is_chosen(choice->kinds, choice->kind_count, str_from(scope_kind_name(r->scopes[i].kind))))
+			print_scope(j, r, i, choice);
 	json_close(j, ']');
 }
 

@@ -106,6 +106,7 @@ web_handler web_targets, web_targets_metadata, web_metadata;                    
 web_handler web_buildinfo, web_runtimeinfo, web_config, web_flags, web_tsdb, web_walreplay;     /* status.c */
 web_handler web_rules, web_alerts;                                                              /* rules.c */
 web_handler web_own_readings, web_own_findings, web_own_coverage, web_own_annotations;          /* own.c */
+web_handler web_own_signals;                                                                    /* bound.c */
 web_handler web_federate;                                                                       /* federate.c */
 
 /* match[] selectors as matchers; freed by web_matchers_fini. */
