@@ -2,6 +2,7 @@
 
 #include "net/http.h"
 #include "scrape/scrape.h"
+#include "watch/mirror.h"
 #include "watch/pipeline.h"
 
 #include <arpa/inet.h>
