@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/demo_children.h"
-#include "engine/rng.h"
+#include "base/rng.h"
 #include "signals/phrase.h"
 #include "watch/follow.h"
 

@@ -124,7 +124,7 @@ static void document_print(const struct report *r, struct buf *out)
 	json_number(&j, "window_seconds", (double)(r->window.to_ms - r->window.from_ms) / 1000);
 	report_print_verdict(&j, r);
 	report_print_targets(&j, r);
-	report_print_scopes(&j, r);
+	report_print_scopes(&j, r, NULL);
 	report_print_findings(&j, r);
 	json_close(&j, '}');
 	buf_add_c(out, '\n');
