@@ -179,6 +179,8 @@ struct disk {
 	struct store_options options;
 	struct database writer, reader; /* read-only: only the reader */
 	pthread_mutex_t reader_lock;
+	uint32_t fetching; /* who reads now; guarded by reader_lock, as is */
+	struct kept *kept; /* what was read lately; NULL: nothing was */
 	struct compressor *packer, *log_packer, *unpacker;
 	VEC(struct set *) sets; /* by number; NULL: dropped */
 	struct map set_numbers; /* hash of the members -> set */
@@ -208,19 +210,31 @@ struct disk {
 	struct error why;
 };
 
-/* read.c: one chunk's section from the file; the slices are valid until the reader's next call. Needs reader_lock. */
-bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
-bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
-/* Ends what was fetched. To be called before reader_lock is given up: as long as a statement has a row, the reader sees the file as it was,
- * and the next chunk would be missing; nor could the WAL begin anew. */
+/* fetch.c. Who reads says when it begins and when it is done, and holds the store's lock for reading meanwhile: those who read at the same
+ * time share one view of the file, which is not older than what memory says of it. The other calls need reader_lock; what they give is
+ * valid until the next one. */
+void fetch_begin(struct disk *disk);
 void fetch_end(struct disk *disk);
 struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e);
+bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
+bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
+struct kept;
+void kept_free(struct kept *kept);
+/* read.c */
 struct series_view *disk_select(
 	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count);
 
 /* fold_read.c */
-bool disk_fold(const struct store *s, const uint32_t *ids, size_t id_count, const struct series_windows *windows, bool falls,
-	series_fold_visit *visit, void *context);
+struct fold_request {
+	const struct store_selection *selections;
+	const uint32_t *const *ids; /* of each, sorted */
+	const size_t *id_counts;
+	size_t count;
+	const struct series_windows *windows;
+	bool falls;
+	series_fold_visit *visit;
+};
+void disk_fold(const struct store *s, const struct fold_request *request);
 
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
 bool set_seal(struct store *s, struct set *set, struct error *e);
