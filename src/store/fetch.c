@@ -1,5 +1,4 @@
 /* Fetching: rows of the file that reading needs. */
-#include "base/hash.h"
 #include "store/internal.h"
 
 /* Queries ask for the same again and again: every selector of a target for the times of its chunks, every refresh of a dashboard for the
@@ -125,7 +124,8 @@ static bool section_read(struct disk *disk, int64_t id, struct str *summary, str
 bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e)
 {
 	int64_t id = chunk << SECTION_BITS | section;
-	struct kept_section *kept = &kept_of(disk)->sections[hash_bytes(&id, sizeof id) % KEPT];
+	/* The same section of chunks in a row has places in a row, so that they do not drive each other out. */
+	struct kept_section *kept = &kept_of(disk)->sections[((uint64_t)chunk + section * UINT64_C(389)) % KEPT];
 
 	if (kept->bytes && kept->id == id) {
 		*summary = str_of(kept->bytes, kept->summary_len);
