@@ -161,9 +161,9 @@ static void note_quantiles(struct aggregation *a)
 bool evaluate_aggregate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
 {
 	struct aggregation a = { .ev = ev, .n = n, .grid = grid };
-	enum fold_status streamed = stream_aggregate(ev, n, grid, out);
-	if (streamed != FOLD_NOT_HERE)
-		return streamed == FOLD_DONE;
+	enum fold_status folded = fold_evaluate(ev, n, grid, out);
+	if (folded != FOLD_NOT_HERE)
+		return folded == FOLD_DONE;
 	if (n->aggregate.parameter && !evaluate(ev, n->aggregate.parameter, grid, &a.parameter))
 		return false;
 	if (!evaluate(ev, n->aggregate.expression, grid, &a.input) || !partition_init(&a.partition, ev, n, &a.input))

@@ -183,6 +183,7 @@ static void evaluation_init(struct evaluation *ev, struct backend *samples, stru
 {
 	*ev = (struct evaluation){ .backend = samples, .arena = arena, .options = options ? options : &promql_defaults, .error = e };
 	ev->query = node->query;
+	ev->root = node;
 	ev->delayed = ev->options->delayed_name_removal;
 	if (ev->options->timeout_ms)
 		ev->deadline_ns = clock_monotonic_ns() + ev->options->timeout_ms * 1000000;

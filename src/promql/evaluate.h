@@ -43,6 +43,7 @@ struct frame {
 };
 
 struct note; /* an annotation */
+struct fold_task;
 struct evaluation {
 	struct backend *backend;
 	struct arena *arena;
@@ -54,6 +55,8 @@ struct evaluation {
 	int64_t deadline_ns;               /* monotonic; 0 = none */
 	size_t samples;                    /* values held now */
 	size_t cells;                      /* room for values made in the arena */
+	const struct promql_node *root;
+	struct fold_task *tasks; /* what of it can be folded, found when the first one is evaluated */
 	struct note *notes;
 	const struct labels *no_labels;
 };
@@ -129,10 +132,11 @@ struct range_source {               /* the samples under a range selector or sub
 };
 bool select_vector(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool timestamps, struct frame *out);
 bool select_range(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct range_source *out);
-/* Visits what each series has in the windows of the steps (one window when `fixed`), which are in `windows` before the first visit; `out`
- * is without series. Not done: select_range has them. */
-bool select_fold(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool falls, struct range_source *out,
-	struct series_windows *windows, series_fold_visit *visit, void *context, bool *done);
+/* The windows of a stored range at the steps; one when they all are the same. */
+bool range_windows(struct evaluation *ev, const struct promql_node *range, const struct grid *grid, struct series_windows *w);
+/* Visits what the series of each range have in these windows, with its context. Not done: select_range has them. */
+bool select_fold(struct evaluation *ev, const struct promql_node *const *ranges, void *const *contexts, size_t count,
+	const struct series_windows *windows, bool falls, series_fold_visit *visit, bool *done);
 /* All series that it selects have one __name__. */
 bool range_has_one_name(const struct promql_node *range);
 /* The end of the window for a step. */

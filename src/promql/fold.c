@@ -1,4 +1,5 @@
 #include "promql/fold.h"
+#include "store/store.h"
 
 enum { SERIES_BETWEEN_LOOKS = 64 }; /* at the clock */
 
@@ -108,43 +109,21 @@ FOLD_EACH(fold_last, s->last[i])
 FOLD_EACH(fold_time_of_first, (double)s->t_first[i] / 1000)
 FOLD_EACH(fold_time_of_last, (double)s->t_last[i] / 1000)
 
-/* ---- evaluation ---- */
+/* ---- tasks ---- */
 
-struct folding {
+struct fold_task {
+	struct fold_task *next;
+	const struct promql_node *node, *call;
 	struct evaluation *ev;
-	const struct function *function;
 	const struct grid *grid;
-	fold_consumer *consumer;
-	void *context;
+	struct fold_taker *taker;
 	struct fold_shape shape;
 	double *values;
 	size_t series;
-	bool failed;
+	bool ready, failed;
+	enum fold_status status;
+	struct frame result;
 };
-
-static bool largest_fits(struct folding *f, const struct series_fold *s, size_t points)
-{
-	uint32_t largest = 0;
-	for (size_t i = 0; i < f->shape.windows.count; i++)
-		largest = s->count[i] > largest ? s->count[i] : largest;
-	bool ok = evaluation_hold(f->ev, largest + points);
-	f->ev->samples -= largest + points;
-	return ok;
-}
-
-static bool series_visit(void *context, const struct series_fold *s)
-{
-	struct folding *f = context;
-	size_t points = f->function->fold(&f->shape, s, f->values);
-	if (f->shape.windows.count < f->grid->steps && points) { /* one window for all steps */
-		for (size_t i = 1; i < f->grid->steps; i++)
-			f->values[i] = f->values[0];
-		points = f->grid->steps;
-	}
-	f->failed = !largest_fits(f, s, points) || (f->series++ % SERIES_BETWEEN_LOOKS == 0 && !evaluation_in_time(f->ev)) ||
-		    (points && !f->consumer(f->context, s->labels, f->values, points));
-	return !f->failed;
-}
 
 bool fold_suits(const struct promql_node *call)
 {
@@ -152,26 +131,141 @@ bool fold_suits(const struct promql_node *call)
 	       node_unwrap(call->call.args[0])->kind == NODE_RANGE;
 }
 
-static double *shape_room(struct evaluation *ev, size_t count)
+static bool largest_fits(struct fold_task *task, const struct series_fold *s, size_t points)
 {
-	return arena_alloc(ev->arena, (count + 1) * sizeof(double));
+	uint32_t largest = 0;
+	for (size_t i = 0; i < task->shape.windows.count; i++)
+		largest = s->count[i] > largest ? s->count[i] : largest;
+	bool ok = evaluation_hold(task->ev, largest + points);
+	task->ev->samples -= largest + points;
+	return ok;
 }
 
-enum fold_status fold_evaluate(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, fold_consumer *consumer,
-	void *context, bool *one_name)
+static bool series_visit(void *context, const struct series_fold *s)
 {
-	struct folding f = { .ev = ev, .function = call->call.function, .grid = grid, .consumer = consumer, .context = context };
-	const struct promql_node *range = node_unwrap(call->call.args[0]);
-	struct range_source source;
-	bool done;
-	if (!(f.values = values_new(ev, grid->steps)))
-		return FOLD_FAILED;
-	f.shape.sampled = shape_room(ev, grid->steps);
-	f.shape.to_start = shape_room(ev, grid->steps);
-	f.shape.to_end = shape_room(ev, grid->steps);
-	f.shape.factor = shape_room(ev, grid->steps);
-	if (!select_fold(ev, range, grid, call->call.function->needs_falls, &source, &f.shape.windows, series_visit, &f, &done) || f.failed)
-		return FOLD_FAILED;
-	*one_name = source.one_name;
-	return done ? FOLD_DONE : FOLD_NOT_HERE;
+	struct fold_task *task = context;
+	size_t points = task->call->call.function->fold(&task->shape, s, task->values), steps = task->grid->steps;
+	if (task->shape.windows.count < steps && points) { /* one window for all steps */
+		for (size_t i = 1; i < steps; i++)
+			task->values[i] = task->values[0];
+		points = steps;
+	}
+	task->failed = !largest_fits(task, s, points) || (task->series++ % SERIES_BETWEEN_LOOKS == 0 && !evaluation_in_time(task->ev)) ||
+		       (points && !task->taker->take(task->taker, s->labels, task->values, points));
+	return !task->failed;
+}
+
+static struct fold_task *task_new(struct evaluation *ev, const struct promql_node *n)
+{
+	bool aggregates = n->kind == NODE_AGGREGATE;
+	const struct promql_node *call = aggregates ? node_unwrap(n->aggregate.expression) : n;
+	if (!fold_suits(call) || (aggregates && !stream_suits(n)))
+		return NULL;
+	struct fold_task *task = ARENA_NEW(ev->arena, struct fold_task);
+	*task = (struct fold_task){ .node = n, .call = call, .ev = ev };
+	return task;
+}
+
+/* All below a node that is evaluated at the same steps as it. */
+static struct fold_task **tasks_find(struct evaluation *ev, const struct promql_node *n, struct fold_task **link)
+{
+	struct fold_task *task = task_new(ev, n);
+	if (task) {
+		*link = task;
+		return &task->next;
+	}
+	switch (n->kind) {
+	case NODE_PAREN: return tasks_find(ev, n->inner, link);
+	case NODE_UNARY: return tasks_find(ev, n->unary.expression, link);
+	case NODE_BINARY: return tasks_find(ev, n->binary.right, tasks_find(ev, n->binary.left, link));
+	case NODE_AGGREGATE: return tasks_find(ev, n->aggregate.expression, link);
+	case NODE_CALL:
+		for (size_t i = 0; i < n->call.arg_count; i++)
+			link = tasks_find(ev, n->call.args[i], link);
+		return link;
+	default: return link; /* selectors; a subquery has steps of its own */
+	}
+}
+
+static bool task_begin(struct fold_task *task, const struct grid *grid, const struct series_windows *windows)
+{
+	struct evaluation *ev = task->ev;
+	size_t count = windows->count + 1;
+	task->grid = grid;
+	task->shape.windows = *windows;
+	task->shape.sampled = arena_alloc(ev->arena, count * sizeof(double));
+	task->shape.to_start = arena_alloc(ev->arena, count * sizeof(double));
+	task->shape.to_end = arena_alloc(ev->arena, count * sizeof(double));
+	task->shape.factor = arena_alloc(ev->arena, count * sizeof(double));
+	task->taker = task->node->kind == NODE_AGGREGATE ? stream_begin(ev, task->node, grid) : columns_begin(ev, task->call, grid);
+	return (task->values = values_new(ev, grid->steps)) != NULL;
+}
+
+static bool windows_equal(const struct series_windows *a, const struct series_windows *b)
+{
+	return a->first_end_ms == b->first_end_ms && a->step_ms == b->step_ms && a->range_ms == b->range_ms && a->count == b->count;
+}
+
+/* Those that can be evaluated with it: of the same windows. False: an error in one of them. */
+static bool tasks_together(
+	struct evaluation *ev, struct fold_task *first, const struct grid *grid, struct fold_task **together, size_t *count)
+{
+	struct series_windows windows, other;
+	*count = 1;
+	together[0] = first;
+	if (!range_windows(ev, node_unwrap(first->call->call.args[0]), grid, &windows) || !task_begin(first, grid, &windows))
+		return false;
+	for (struct fold_task *task = ev->tasks; task && *count < STORE_SELECTIONS_MAX; task = task->next) {
+		if (task == first || task->ready)
+			continue;
+		if (!range_windows(ev, node_unwrap(task->call->call.args[0]), grid, &other))
+			return false;
+		if (!windows_equal(&windows, &other))
+			continue;
+		together[(*count)++] = task;
+		if (!task_begin(task, grid, &windows))
+			return false;
+	}
+	return true;
+}
+
+static void task_end(struct fold_task *task, bool ok, bool done)
+{
+	enum fold_status status = task->taker ? task->taker->end(task->taker, ok && done ? &task->result : NULL) : FOLD_FAILED;
+	task->taker = NULL;
+	task->ready = true;
+	task->status = !ok ? FOLD_FAILED : !done ? FOLD_NOT_HERE : status;
+}
+
+static void task_run(struct evaluation *ev, struct fold_task *first, const struct grid *grid)
+{
+	struct fold_task *together[STORE_SELECTIONS_MAX];
+	const struct promql_node *ranges[STORE_SELECTIONS_MAX];
+	size_t count;
+	bool falls = false, done = false, ok = tasks_together(ev, first, grid, together, &count);
+	for (size_t i = 0; i < count; i++) {
+		ranges[i] = node_unwrap(together[i]->call->call.args[0]);
+		falls |= together[i]->call->call.function->needs_falls;
+	}
+	ok = ok && select_fold(ev, ranges, (void *const *)together, count, &first->shape.windows, falls, series_visit, &done);
+	for (size_t i = 0; i < count; i++)
+		ok = ok && !together[i]->failed;
+	for (size_t i = 0; i < count; i++)
+		task_end(together[i], ok, done);
+}
+
+enum fold_status fold_evaluate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
+{
+	struct fold_task *task;
+	if (!grid->steps || !ev->backend->ops->fold || !(task = task_new(ev, n)))
+		return FOLD_NOT_HERE;
+	if (!ev->tasks)
+		tasks_find(ev, ev->root, &ev->tasks);
+	for (struct fold_task *known = ev->tasks; known; known = known->next)
+		task = known->node == n ? known : task;
+	if (!task->ready)
+		task_run(ev, task, grid);
+	if (task->status == FOLD_DONE)
+		*out = task->result;
+	return task->status;
 }

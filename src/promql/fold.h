@@ -17,19 +17,25 @@ struct fold_shape {
 
 fold_function fold_rate, fold_increase, fold_delta, fold_count, fold_present, fold_first, fold_last, fold_time_of_first, fold_time_of_last;
 
-/* One series after the other, with a value for each step. False ends the evaluation, which then fails with the error of `ev`. */
-typedef bool fold_consumer(void *context, const struct labels *labels, const double *values, size_t points);
-
-/* The call can be evaluated so, if the backend can: a function of one stored range. */
-bool fold_suits(const struct promql_node *call);
 enum fold_status { FOLD_NOT_HERE, FOLD_DONE, FOLD_FAILED };
-/* `one_name`: of the selector. */
-enum fold_status fold_evaluate(struct evaluation *ev, const struct promql_node *call, const struct grid *grid, fold_consumer *consumer,
-	void *context, bool *one_name);
+/* The value of a node (a function of one stored range, or an aggregation of such a one), if the backend can fold. All such nodes of a query
+ * that have the same windows are evaluated together, in one pass over the store, when the first is asked for. */
+enum fold_status fold_evaluate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out);
+/* It is a function of one stored range. */
+bool fold_suits(const struct promql_node *call);
 
-/* stream.c: an aggregation over such a call, without a column for each series. */
-enum fold_status stream_aggregate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out);
-/* window.c */
+/* Who takes the values: one series after the other, with a value for each step. False ends the evaluation, which then fails with the error
+ * of `ev`. */
+struct fold_taker {
+	bool (*take)(struct fold_taker *taker, const struct labels *labels, const double *values, size_t points);
+	/* The frame of what was taken; frees the taker. With `out` NULL it only does that. */
+	enum fold_status (*end)(struct fold_taker *taker, struct frame *out);
+};
+/* stream.c: adds up to groups, without a column for each series. Suits: this aggregation does not need them. */
+bool stream_suits(const struct promql_node *n);
+struct fold_taker *stream_begin(struct evaluation *ev, const struct promql_node *n, const struct grid *grid);
+/* window.c: a column for each series. */
+struct fold_taker *columns_begin(struct evaluation *ev, const struct promql_node *call, const struct grid *grid);
 void window_note_counter(struct evaluation *ev, const struct promql_node *call, const struct labels *labels);
 
 #endif

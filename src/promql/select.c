@@ -1,5 +1,6 @@
 /* Samples out of the backend: instant selectors, range selectors, subqueries. */
 #include "promql/evaluate.h"
+#include "store/store.h"
 
 /* Resolves offset and @ to: all steps at one time, or moved by an offset. */
 struct moved {
@@ -154,23 +155,31 @@ bool range_has_one_name(const struct promql_node *range)
 	return selects_one_name(range->range.selector);
 }
 
-bool select_fold(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, bool falls, struct range_source *out,
-	struct series_windows *windows, series_fold_visit *visit, void *context, bool *done)
+bool range_windows(struct evaluation *ev, const struct promql_node *range, const struct grid *grid, struct series_windows *w)
 {
-	size_t made;
-	bool ok;
-	*out = (struct range_source){ 0 };
-	*done = false;
-	if (!grid->steps || !ev->backend->ops->fold)
-		return true;
-	if (!range_resolve(ev, n, out))
+	struct range_source source = { 0 };
+	if (!range_resolve(ev, range, &source))
 		return false;
-	*windows = (struct series_windows){ range_end(out, grid, 0), out->fixed ? 0 : grid->step_ms, out->range_ms,
-		out->fixed ? 1 : grid->steps };
-	struct matcher *matchers = matchers_init(ev, n->range.selector, &made, &ok);
+	*w = (struct series_windows){ range_end(&source, grid, 0), source.fixed ? 0 : grid->step_ms, source.range_ms,
+		source.fixed ? 1 : grid->steps };
+	return true;
+}
+
+bool select_fold(struct evaluation *ev, const struct promql_node *const *ranges, void *const *contexts, size_t count,
+	const struct series_windows *windows, bool falls, series_fold_visit *visit, bool *done)
+{
+	struct store_selection *selections = ARENA_ARRAY(ev->arena, struct store_selection, count);
+	struct matcher **made = ARENA_ARRAY(ev->arena, struct matcher *, count);
+	bool ok = true;
+	for (size_t i = 0; ok && i < count; i++) {
+		made[i] = matchers_init(ev, ranges[i]->range.selector, &selections[i].matcher_count, &ok);
+		selections[i].matchers = made[i];
+		selections[i].context = contexts[i];
+	}
 	if (ok)
-		*done = ev->backend->ops->fold(ev->backend, matchers, made, windows, falls, visit, context);
-	matchers_fini(matchers, made);
+		*done = ev->backend->ops->fold(ev->backend, selections, count, windows, falls, visit);
+	for (size_t i = 0; i < count; i++)
+		matchers_fini(made[i], selections[i].matcher_count);
 	return ok;
 }
 

@@ -12,6 +12,7 @@ struct total {        /* of a group, by step */
 };
 
 struct streaming {
+	struct fold_taker taker;
 	struct evaluation *ev;
 	const struct promql_node *n, *call;
 	const struct grid *grid;
@@ -90,14 +91,13 @@ static bool total_begin(struct streaming *s, struct total *to, const double *val
 	return true;
 }
 
-static bool series_add(void *context, const struct labels *labels, const double *values, size_t points)
+static bool series_add(struct fold_taker *taker, const struct labels *labels, const double *values, size_t points)
 {
-	struct streaming *s = context;
+	struct streaming *s = (struct streaming *)taker;
 	struct column column = { labels, !s->keeps_name, NULL };
-	if (!s->keeps_name && !s->ev->delayed && labels_have_type(labels)) {
-		s->declined = true;
-		return false;
-	}
+	s->declined = s->declined || (!s->keeps_name && !s->ev->delayed && labels_have_type(labels));
+	if (s->declined)
+		return true;
 	if (!s->noted)
 		window_note_counter(s->ev, s->call, labels);
 	s->noted = true;
@@ -130,19 +130,28 @@ static bool totals_result(struct streaming *s, struct frame *out)
 	return true;
 }
 
-enum fold_status stream_aggregate(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
+static enum fold_status stream_end(struct fold_taker *taker, struct frame *out)
 {
-	struct streaming s = { .ev = ev, .n = n, .call = node_unwrap(n->aggregate.expression), .grid = grid };
-	bool one_name;
-	if (!streams(n->aggregate.op) || !fold_suits(s.call) || !range_has_one_name(node_unwrap(s.call->call.args[0])))
-		return FOLD_NOT_HERE;
-	s.keeps_name = s.call->call.function->keeps_name;
-	groups_init(&s.groups, ev, n->aggregate.labels, n->aggregate.label_count, !n->aggregate.without, n->aggregate.without);
-	enum fold_status status = fold_evaluate(ev, s.call, grid, series_add, &s, &one_name);
-	if (s.declined)
-		status = FOLD_NOT_HERE;
-	if (status == FOLD_DONE && !totals_result(&s, out))
-		status = FOLD_FAILED;
-	VEC_FREE(&s.totals);
+	struct streaming *s = (struct streaming *)taker;
+	enum fold_status status = FOLD_NOT_HERE;
+	if (out && !s->declined)
+		status = totals_result(s, out) ? FOLD_DONE : FOLD_FAILED;
+	VEC_FREE(&s->totals);
 	return status;
+}
+
+bool stream_suits(const struct promql_node *n)
+{
+	const struct promql_node *call = node_unwrap(n->aggregate.expression);
+	return streams(n->aggregate.op) && fold_suits(call) && range_has_one_name(node_unwrap(call->call.args[0]));
+}
+
+struct fold_taker *stream_begin(struct evaluation *ev, const struct promql_node *n, const struct grid *grid)
+{
+	struct streaming *s = ARENA_NEW(ev->arena, struct streaming);
+	*s = (struct streaming){ .taker = { series_add, stream_end }, .ev = ev, .n = n, .grid = grid };
+	s->call = node_unwrap(n->aggregate.expression);
+	s->keeps_name = s->call->call.function->keeps_name;
+	groups_init(&s->groups, ev, n->aggregate.labels, n->aggregate.label_count, !n->aggregate.without, n->aggregate.without);
+	return &s->taker;
 }

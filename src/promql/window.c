@@ -142,50 +142,56 @@ static bool arguments_valid(struct window_call *call)
 
 /* ---- folded: without the samples ---- */
 
-struct frame_filling {
+struct columns_taking {
+	struct fold_taker taker;
 	struct evaluation *ev;
+	const struct promql_node *call;
 	size_t steps;
 	VEC(struct column) columns;
 };
 
-static bool column_fill(void *context, const struct labels *labels, const double *values, size_t points)
+static bool column_take(struct fold_taker *taker, const struct labels *labels, const double *values, size_t points)
 {
-	struct frame_filling *f = context;
-	double *kept = values_new(f->ev, f->steps);
-	if (!kept || !evaluation_hold(f->ev, points))
+	struct columns_taking *c = (struct columns_taking *)taker;
+	double *kept = values_new(c->ev, c->steps);
+	if (!kept || !evaluation_hold(c->ev, points))
 		return false;
-	memcpy(kept, values, f->steps * sizeof *kept);
-	VEC_PUSH(&f->columns, (struct column){ labels, false, kept });
+	memcpy(kept, values, c->steps * sizeof *kept);
+	VEC_PUSH(&c->columns, (struct column){ labels, false, kept });
 	return true;
 }
 
-static enum fold_status frame_fold(struct window_call *call, struct frame *out)
+static enum fold_status columns_end(struct fold_taker *taker, struct frame *out)
 {
-	struct frame_filling f = { .ev = call->ev, .steps = call->grid->steps };
-	bool one_name;
-	if (!fold_suits(call->n))
-		return FOLD_NOT_HERE;
-	enum fold_status status = fold_evaluate(call->ev, call->n, call->grid, column_fill, &f, &one_name);
-	if (status == FOLD_DONE) {
-		frame_init_vector(call->ev, out, f.columns.count);
-		if (f.columns.count)
-			memcpy(out->columns, f.columns.items, f.columns.count * sizeof *out->columns);
-		out->count = f.columns.count;
-		out->one_name = one_name;
-		window_notes(call, out);
+	struct columns_taking *c = (struct columns_taking *)taker;
+	if (out) {
+		frame_init_vector(c->ev, out, c->columns.count);
+		if (c->columns.count)
+			memcpy(out->columns, c->columns.items, c->columns.count * sizeof *out->columns);
+		out->count = c->columns.count;
+		out->one_name = range_has_one_name(node_unwrap(c->call->call.args[0]));
 	}
-	VEC_FREE(&f.columns);
-	return status;
+	VEC_FREE(&c->columns);
+	return FOLD_DONE;
+}
+
+struct fold_taker *columns_begin(struct evaluation *ev, const struct promql_node *call, const struct grid *grid)
+{
+	struct columns_taking *c = ARENA_NEW(ev->arena, struct columns_taking);
+	*c = (struct columns_taking){ .taker = { column_take, columns_end }, .ev = ev, .call = call, .steps = grid->steps };
+	return &c->taker;
 }
 
 bool evaluate_window_call(struct evaluation *ev, const struct promql_node *n, const struct grid *grid, struct frame *out)
 {
 	struct window_call call = { .ev = ev, .n = n, .grid = grid };
-	enum fold_status folded = frame_fold(&call, out);
-	if (folded == FOLD_DONE)
-		return n->call.function->keeps_name || frame_drop_names(ev, n, out, grid->steps);
+	enum fold_status folded = fold_evaluate(ev, n, grid, out);
 	if (folded == FOLD_FAILED)
 		return false;
+	if (folded == FOLD_DONE) {
+		window_notes(&call, out);
+		return n->call.function->keeps_name || frame_drop_names(ev, n, out, grid->steps);
+	}
 	if (!evaluate_arguments(&call) || !arguments_valid(&call))
 		return false;
 	size_t longest = 0, count = call.source.count;

@@ -15,7 +15,9 @@ enum {
 	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
 	LOG_PER_SERIES = 512,
 	RETRY_COMMITS = 8,
-	HEAD_MOST = 32 << 20, /* samples, while nothing can be written */
+	HEAD_MOST = 32 << 20,   /* samples, while nothing can be written */
+	CUT_SAMPLES = 300000,   /* of groups that were cut, in one commit: an hour ends for all at once */
+	CUT_NEAR_ROWS = 32,     /* rows before an hour that a full group waits for, instead of leaving them to a small chunk */
 };
 
 /* ---- series and sets ---- */
@@ -155,9 +157,19 @@ static bool is_due_by_age(const struct store *s, uint64_t log_first, uint64_t lo
 	return s->disk->log_seq - log_first >= COMMITS_MOST || log_is_long(s, log_start);
 }
 
+/* Full, and not so shortly before it is cut that it can wait. */
+static bool group_is_full(const struct group *g)
+{
+	if (g->rows < g->target)
+		return false;
+	int64_t interval = group_interval(g), newest = g->t[g->rows - 1];
+	return g->cut_rows || !interval || interval > CUT_INTERVAL_MS || g->rows >= g->target + CUT_NEAR_ROWS ||
+	       hour_of(newest) == hour_of(newest + CUT_NEAR_ROWS * interval);
+}
+
 static bool group_is_due(const struct store *s, const struct group *g)
 {
-	return g->rows && (g->rows >= g->target || (uint64_t)g->t[g->rows - 1] - (uint64_t)g->t[0] >= CHUNK_MS_MOST ||
+	return g->rows && (group_is_full(g) || (uint64_t)g->t[g->rows - 1] - (uint64_t)g->t[0] >= CHUNK_MS_MOST ||
 				  is_due_by_age(s, g->log_first, g->log_start));
 }
 
@@ -207,9 +219,20 @@ static void find_due(struct store *s, bool all, struct sealing *due)
 {
 	struct disk *disk = s->disk;
 
-	VEC_EACH (&disk->groups, g)
+	size_t cut = 0;
+
+	VEC_EACH (&disk->groups, g) {
+		/* The log may not have what came after the cut. */
+		(*g)->cut_rows = all ? 0 : (*g)->cut_rows;
 		if (all ? (*g)->rows > 0 : group_is_due(s, *g))
 			mark(due, (*g)->set);
+	}
+	VEC_EACH (&disk->groups, g) {
+		if (!(*g)->cut_rows || cut >= CUT_SAMPLES)
+			continue;
+		cut += (size_t)(*g)->cut_rows * (*g)->set->count;
+		mark(due, (*g)->set);
+	}
 	if (!(all ? disk->loose_samples > 0 : loose_is_due(s)))
 		return;
 	pthread_rwlock_wrlock(&s->lock);
@@ -227,9 +250,12 @@ static uint64_t log_needed(const struct disk *disk)
 	uint64_t oldest = disk->log_seq + 1;
 	bool loose_left = false;
 
-	VEC_EACH (&disk->groups, g)
-		if ((*g)->rows && !(*g)->set->marked && (*g)->log_first < oldest)
-			oldest = (*g)->log_first;
+	VEC_EACH (&disk->groups, g) {
+		uint64_t first = (*g)->set->marked ? (*g)->cut_log : (*g)->log_first;
+		bool left = (*g)->set->marked ? (*g)->set->sealing < (*g)->rows : (*g)->rows > 0;
+		if (left && first < oldest)
+			oldest = first;
+	}
 	VEC_EACH (&disk->loose, series) {
 		uint32_t place = (*series)->place;
 		loose_left |= (*series)->count && (place == NO_PLACE || !disk->sets.items[disk->places.items[place].set]->marked);

@@ -22,6 +22,7 @@ static const char schema[] =
 
 static const char *const texts[ST_COUNT] = {
 	[ST_BEGIN] = "BEGIN IMMEDIATE",
+	[ST_BEGIN_READ] = "BEGIN",
 	[ST_COMMIT] = "COMMIT",
 	[ST_ROLLBACK] = "ROLLBACK",
 	[ST_SERIES_ADD] = "INSERT INTO series VALUES (?1, ?2)",

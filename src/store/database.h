@@ -11,6 +11,7 @@
 
 enum statement {
 	ST_BEGIN,
+	ST_BEGIN_READ,
 	ST_COMMIT,
 	ST_ROLLBACK,
 	ST_SERIES_ADD,

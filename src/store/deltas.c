@@ -123,10 +123,15 @@ struct bit_reader {
 	bool bad;
 };
 
+static inline bool reader_has_room(const struct bit_reader *r)
+{
+	return r->end - r->at >= 8;
+}
+
 /* At least 56 bits, or all that is left. */
 static inline void refill(struct bit_reader *r)
 {
-	if (r->end - r->at >= 8) {
+	if (reader_has_room(r)) {
 		uint64_t next;
 		memcpy(&next, r->at, sizeof next);
 		r->held |= next << r->bits;
@@ -264,54 +269,76 @@ static uint8_t *pack_blocks(const int64_t *y, size_t n, bool second, int64_t bas
 	return w.at;
 }
 
-/* The state is in registers here, and refilled once a value where the value is short. */
-static bool unpack_block(struct bit_reader *reader, uint64_t *u, size_t count, int kind)
+static int64_t change_of(uint64_t u, bool rising, int64_t base)
 {
-	struct bit_reader r = *reader;
+	return plus(rising ? (int64_t)u : unzigzag(u), base);
+}
+
+/* As many values of a Rice code as are sure to be followed by as many bytes as one refill takes; returns how many. The state is in
+ * registers here, and the sum goes along with the next value's bits. */
+static inline size_t unpack_rice_fast(struct bit_reader *reader, int64_t *y, size_t count, int k, bool rising, int64_t base)
+{
+	const uint8_t *at = reader->at, *last = reader->end - 8;
+	uint64_t held = reader->held, mask = (UINT64_C(1) << k) - 1;
+	int bits = reader->bits;
+	int64_t value = y[-1];
+	size_t i = 0;
+
+	for (; i < count && at <= last; i++) {
+		uint64_t next;
+		memcpy(&next, at, sizeof next);
+		held |= next << bits;
+		at += (63 - bits) >> 3;
+		bits |= 56;
+		int zeros = held ? __builtin_ctzll(held) : 64;
+		if (__builtin_expect(zeros + 1 + k > bits, 0))
+			break;
+		held = held >> zeros >> 1;
+		uint64_t u = (uint64_t)zeros << k | (held & mask);
+		held >>= k;
+		bits -= zeros + 1 + k;
+		y[i] = value = plus(value, change_of(u, rising, base));
+	}
+	reader->at = at;
+	reader->held = held;
+	reader->bits = bits;
+	return i;
+}
+
+/* A block of order 1; y[-1] is the value before. */
+static bool unpack_block(struct bit_reader *r, int64_t *y, size_t count, int head, int64_t base)
+{
+	bool rising = head & BLOCK_RISING;
+	int kind = head & ~BLOCK_RISING, k = kind - WIDTH_MOST - 1;
+	size_t i = 0;
 
 	if (kind > BLOCK_HEAD_MOST)
 		return false;
-	if (kind <= WIDTH_MOST) {
-		for (size_t i = 0; i < count; i++)
-			u[i] = get_wide(&r, kind);
-	} else {
-		int k = kind - WIDTH_MOST - 1;
-		for (size_t i = 0; i < count; i++) {
-			if (r.bits < 56)
-				refill(&r);
-			int zeros = r.held ? __builtin_ctzll(r.held) : 64;
-			if (__builtin_expect(zeros + 1 + k <= r.bits, 1)) {
-				uint64_t rest = r.held >> zeros >> 1;
-				u[i] = (uint64_t)zeros << k | (rest & ((UINT64_C(1) << k) - 1));
-				r.held = rest >> k;
-				r.bits -= zeros + 1 + k;
-				continue;
-			}
-			uint64_t quotient = get_unary(&r);
-			u[i] = quotient << k | get_bits(&r, k);
-		}
+	for (; kind <= WIDTH_MOST && i < count; i++)
+		y[i] = plus(y[i - 1], change_of(get_wide(r, kind), rising, base));
+	if (i < count && reader_has_room(r))
+		i = rising ? unpack_rice_fast(r, y, count, k, true, base) : unpack_rice_fast(r, y, count, k, false, base);
+	for (; i < count; i++) {
+		uint64_t quotient = get_unary(r);
+		y[i] = plus(y[i - 1], change_of(quotient << k | get_bits(r, k), rising, base));
 	}
-	*reader = r;
-	return !r.bad;
+	return !r->bad;
 }
 
 static bool unpack_blocks(struct bytes in, bool second, int64_t *y, size_t n)
 {
-	int64_t slope = 0, base = unzigzag(get_varint(&in));
+	int64_t base = unzigzag(get_varint(&in)), bent[BLOCK + 1] = { 0 };
 	struct bit_reader r = { .at = in.at, .end = in.end, .bad = in.bad };
 
 	for (size_t from = 1; from < n; from += BLOCK) {
-		uint64_t u[BLOCK];
 		size_t count = n - from < BLOCK ? n - from : BLOCK;
 		int head = (int)get_bits(&r, 8);
-		if (r.bad || !unpack_block(&r, u, count, head & ~BLOCK_RISING))
+		/* Of order 2: first the differences. */
+		if (r.bad || !unpack_block(&r, second ? bent + 1 : y + from, count, head, base))
 			return false;
-		for (size_t i = 0; i < count; i++) {
-			int64_t change = plus(head & BLOCK_RISING ? (int64_t)u[i] : unzigzag(u[i]), base);
-			if (second)
-				change = slope = plus(slope, change);
-			y[from + i] = plus(y[from + i - 1], change);
-		}
+		for (size_t i = 0; second && i < count; i++)
+			y[from + i] = plus(y[from + i - 1], bent[i + 1]);
+		bent[0] = second ? bent[count] : 0;
 	}
 	return r.at == r.end && r.bits < 8;
 }

@@ -14,6 +14,7 @@ struct track { /* a series asked for */
 	struct fold_values values;
 	struct fold_times *own; /* NULL: those of its set */
 	struct part *part;      /* one that has it; NULL: none */
+	uint32_t selections;    /* bits of those that it is in */
 	bool odd;               /* its parts are not in order: to be read sample by sample */
 };
 
@@ -29,10 +30,9 @@ struct part { /* a set with columns that are asked for */
 
 struct folding {
 	const struct store *store;
+	const struct fold_request *request;
 	const struct series_windows *windows;
 	bool falls;
-	series_fold_visit *visit;
-	void *context;
 	struct arena scratch, home, piece; /* for all, a home, a piece */
 	struct track *tracks;
 	size_t track_count;
@@ -358,9 +358,15 @@ static bool chunk_fold(struct folding *f, struct part *part, const struct chunk 
 static void group_fold(struct folding *f, struct part *part)
 {
 	const struct group *g = part->set->group;
-	int64_t *t = arena_alloc(&f->piece, g->rows * sizeof *t);
-	double *v = arena_alloc(&f->piece, g->rows * sizeof *v);
-	struct run run = run_of(g->t, g->rows);
+	const struct series_windows *w = f->windows;
+	/* Rows in which no window has a part need no look. */
+	uint32_t from = (uint32_t)times_after(g->t, g->rows, w->first_end_ms - w->range_ms);
+	uint32_t to = (uint32_t)times_after(g->t, g->rows, w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms);
+	if (from >= to)
+		return;
+	int64_t *t = arena_alloc(&f->piece, (to - from) * sizeof *t);
+	double *v = arena_alloc(&f->piece, (to - from) * sizeof *v);
+	struct run run = run_of(g->t + from, to - from);
 
 	piece_moves(f, part, &run);
 	for (uint32_t i = 0; i < part->set->count; i++) {
@@ -368,13 +374,13 @@ static void group_fold(struct folding *f, struct part *part)
 		size_t count = 0;
 		if (!x)
 			continue;
-		for (uint32_t row = 0; row < g->rows && x->series->group == g; row++) {
+		for (uint32_t row = from; row < to && x->series->group == g; row++) {
 			if (!group_has(g, row, i))
 				continue;
 			t[count] = g->t[row];
 			v[count++] = group_row(g, row)[i];
 		}
-		track_samples(f, x, part, t, v, count, count == g->rows);
+		track_samples(f, x, part, t, v, count, count == to - from);
 	}
 	piece_done(f, part, &run);
 }
@@ -398,7 +404,6 @@ static void piece_fold(struct folding *f, const struct piece *piece)
 	if (piece->chunk) {
 		pthread_mutex_lock(&disk->reader_lock);
 		bool ok = chunk_fold(f, piece->part, piece->chunk, &e);
-		fetch_end(disk);
 		pthread_mutex_unlock(&disk->reader_lock);
 		/* Some of its columns may have moved. Read sample by sample, the chunk is left out, and that is logged. */
 		for (uint32_t i = 0; !ok && i < piece->part->set->count; i++)
@@ -479,8 +484,9 @@ static void track_visit(struct folding *f, const struct track *x)
 	const struct series_fold fold = { x->series->labels, times->count, times->t_first, times->t_last, times->id, x->values.first,
 		x->values.last, x->values.falls.items, x->values.falls.count };
 
-	if (!x->odd && !f->stopped)
-		f->stopped = !f->visit(f->context, &fold);
+	for (size_t i = 0; i < f->request->count && !x->odd && !f->stopped; i++)
+		if (x->selections >> i & 1)
+			f->stopped = !f->request->visit(f->request->selections[i].context, &fold);
 }
 
 static void home_fold(struct folding *f, struct part *home)
@@ -506,9 +512,9 @@ static void home_fold(struct folding *f, struct part *home)
 
 /* ---- those that are read sample by sample ---- */
 
-static void view_fold(struct folding *f, const struct series_view *view)
+static void view_fold(struct folding *f, const struct series_view *view, uint32_t selections)
 {
-	struct track x = { 0 };
+	struct track x = { .selections = selections };
 	struct part part = { 0 };
 	double *v = arena_alloc(&f->home, view->count * sizeof *v);
 	const struct series shown = { .labels = view->labels };
@@ -528,57 +534,96 @@ static void view_fold(struct folding *f, const struct series_view *view)
 	arena_reset(&f->piece);
 }
 
+/* Views come in the order of the ids, but one without samples is left out. */
 static void odd_fold(struct folding *f)
 {
 	const struct series_windows *w = f->windows;
 	uint32_t *ids = arena_alloc(&f->scratch, (f->track_count + 1) * sizeof *ids);
-	size_t id_count = 0, count = 0;
+	struct track **odd = arena_alloc(&f->scratch, (f->track_count + 1) * sizeof *odd);
+	size_t id_count = 0, count = 0, at = 0;
 
-	for (size_t i = 0; i < f->track_count; i++)
-		if (f->tracks[i].odd)
-			ids[id_count++] = f->tracks[i].series->id;
+	for (size_t i = 0; i < f->track_count; i++) {
+		if (!f->tracks[i].odd)
+			continue;
+		odd[id_count] = &f->tracks[i];
+		ids[id_count++] = f->tracks[i].series->id;
+	}
 	if (!id_count)
 		return;
 	struct series_view *views = disk_select(f->store, &f->scratch, ids, id_count, w->first_end_ms - w->range_ms + 1,
 		w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms, &count);
-	for (size_t i = 0; i < count && !f->stopped; i++)
-		view_fold(f, &views[i]);
+	for (size_t i = 0; i < count && !f->stopped; i++) {
+		while (odd[at]->series->labels != views[i].labels)
+			at++;
+		view_fold(f, &views[i], odd[at]->selections);
+	}
 }
 
-bool disk_fold(const struct store *s, const uint32_t *ids, size_t id_count, const struct series_windows *windows, bool falls,
-	series_fold_visit *visit, void *context)
+/* The selections' series, each once, by id. */
+static void tracks_find(struct folding *f)
 {
-	struct folding f = { .store = s, .windows = windows, .falls = falls, .visit = visit, .context = context, .track_count = id_count };
+	const struct fold_request *q = f->request;
+	size_t most = 1, at[STORE_SELECTIONS_MAX] = { 0 };
+
+	for (size_t i = 0; i < q->count; i++)
+		most += q->id_counts[i];
+	f->tracks = ARENA_ARRAY(&f->scratch, struct track, most);
+	for (;;) {
+		uint32_t next = UINT32_MAX;
+		for (size_t i = 0; i < q->count; i++)
+			if (at[i] < q->id_counts[i] && q->ids[i][at[i]] < next)
+				next = q->ids[i][at[i]];
+		if (next == UINT32_MAX)
+			return;
+		struct track *x = &f->tracks[f->track_count++];
+		x->series = series_at(f->store, next);
+		for (size_t i = 0; i < q->count; i++) {
+			if (at[i] == q->id_counts[i] || q->ids[i][at[i]] != next)
+				continue;
+			x->selections |= UINT32_C(1) << i;
+			at[i]++;
+		}
+	}
+}
+
+static void folding_fini(struct folding *f)
+{
+	for (size_t i = 0; i < f->store->disk->sets.count; i++) {
+		if (!f->by_set[i])
+			continue;
+		VEC_FREE(&f->by_set[i]->parts);
+		VEC_FREE(&f->by_set[i]->tracks);
+	}
+	VEC_FREE(&f->homes);
+	arena_fini(&f->piece);
+	arena_fini(&f->home);
+	arena_fini(&f->scratch);
+}
+
+void disk_fold(const struct store *s, const struct fold_request *request)
+{
+	const struct series_windows *windows = request->windows;
+	struct folding f = { .store = s, .request = request, .windows = windows, .falls = request->falls };
 
 	if (!windows->count)
-		return true;
+		return;
 	arena_init(&f.scratch);
 	arena_init(&f.home);
 	arena_init(&f.piece);
-	f.tracks = ARENA_ARRAY(&f.scratch, struct track, id_count + 1);
 	f.by_set = ARENA_ARRAY(&f.scratch, struct part *, s->disk->sets.count + 1);
 	f.at = arena_alloc(&f.scratch, (windows->count + 1) * 2 * sizeof *f.at);
 	moves_init(&f.moves, &f.scratch, windows->count);
 	moves_init(&f.own_moves, &f.scratch, windows->count);
-	for (size_t i = 0; i < id_count; i++) {
-		f.tracks[i].series = series_at(s, ids[i]);
+	tracks_find(&f);
+	for (size_t i = 0; i < f.track_count; i++)
 		track_begin(&f, &f.tracks[i]);
-	}
 	homes_find(&f);
+	fetch_begin(s->disk);
 	VEC_EACH (&f.homes, home)
 		if (!f.stopped)
 			home_fold(&f, *home);
 	if (!f.stopped)
 		odd_fold(&f);
-	for (size_t i = 0; i < s->disk->sets.count; i++) {
-		if (!f.by_set[i])
-			continue;
-		VEC_FREE(&f.by_set[i]->parts);
-		VEC_FREE(&f.by_set[i]->tracks);
-	}
-	VEC_FREE(&f.homes);
-	arena_fini(&f.piece);
-	arena_fini(&f.home);
-	arena_fini(&f.scratch);
-	return true;
+	fetch_end(s->disk);
+	folding_fini(&f);
 }

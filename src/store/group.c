@@ -73,6 +73,38 @@ double *group_room(struct group *g)
 	return group_row(g, g->rows);
 }
 
+int64_t group_interval(const struct group *g)
+{
+	return g->rows > 1 ? (g->t[g->rows - 1] - g->t[0]) / (g->rows - 1) : 0;
+}
+
+void group_cut(struct disk *disk, struct group *g, int64_t t_ms, uint64_t seq)
+{
+	if (!g->rows || g->cut_rows || g->log_last == seq)
+		return;
+	int64_t before = hour_of(g->t[g->rows - 1]), now = hour_of(t_ms);
+	if (group_interval(g) > CUT_INTERVAL_MS) {
+		before /= CUT_HOURS;
+		now /= CUT_HOURS;
+	}
+	if (before == now)
+		return;
+	g->cut_rows = g->rows;
+	g->cut_log = seq;
+	g->cut_start = disk->log_written;
+	g->fresh = true;
+}
+
+/* Not where some members have samples of their own: of those all in the log are to be covered. */
+uint32_t group_seal_rows(const struct group *g)
+{
+	bool alone = g->cut_rows && !g->misfit;
+
+	for (uint32_t i = 0; alone && i < g->set->count; i++)
+		alone = g->set->members[i]->group == g && !g->set->members[i]->count && !(g->set->members[i]->flags & SERIES_DETACHED);
+	return alone ? g->cut_rows : g->rows;
+}
+
 void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *absent, size_t samples)
 {
 	size_t words = group_words(g);
@@ -90,6 +122,7 @@ void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *
 		g->log_start = s->disk->log_written;
 	}
 	memcpy(g->last, group_row(g, g->rows), g->set->count * sizeof *g->last);
+	g->log_last = s->disk->log_seq;
 	g->t[g->rows++] = t_ms;
 	g->newest_ms = t_ms;
 	store_count(s, t_ms, samples);
@@ -123,6 +156,7 @@ void group_forget(struct group *g, uint32_t rows)
 	size_t words = group_words(g), count = g->set->count;
 
 	g->rows -= rows;
+	g->cut_rows = 0;
 	memmove(g->t, g->t + rows, g->rows * sizeof *g->t);
 	for (uint32_t row = 0; row < g->rows; row++)
 		memcpy(group_row(g, row), group_row(g, row + rows), count * sizeof(double));
@@ -153,10 +187,34 @@ static bool group_release(struct group *g, bool all)
 	return lost;
 }
 
+/* What is left after a cut is little: the blocks behind it are free. */
+static void group_shrink(struct group *g)
+{
+	uint32_t kept = g->rows / GROUP_BLOCK + 1;
+
+	for (uint32_t i = kept; i < g->cap / GROUP_BLOCK; i++)
+		mem_free(g->blocks[i]);
+	g->cap = kept * GROUP_BLOCK < g->cap ? kept * GROUP_BLOCK : g->cap;
+}
+
+static void group_sealed_cut(struct disk *disk, struct group *g)
+{
+	group_forget(g, g->set->sealing);
+	group_shrink(g);
+	g->log_first = g->cut_log;
+	g->log_start = g->cut_start;
+	/* All groups were cut at one time: they are to be full at different ones. */
+	g->target = first_target(disk, g->set);
+}
+
 void group_sealed(struct store *s, struct group *g)
 {
 	struct disk *disk = s->disk;
 
+	if (g->set->sealing < g->rows) {
+		group_sealed_cut(disk, g);
+		return;
+	}
 	if (!group_release(g, g->misfit)) {
 		group_forget(g, g->rows);
 		/* Full groups are as large as all of the head should be: what is free now is another's. */
@@ -288,6 +346,7 @@ static size_t append_row_apart(
 	if (!g->misfit)
 		group_learn_row(g, series, count);
 	if (matched) {
+		group_cut(disk, g, t_ms, disk->log_seq);
 		record_row(disk, g, room, t_ms, whole ? NULL : absent);
 		group_push(s, g, t_ms, whole ? NULL : absent, matched);
 	}
@@ -330,6 +389,7 @@ size_t disk_append_row(struct store *s, struct series *const *series, const doub
 	double *room = group_room(g);
 	for (size_t i = 0; i < count; i++)
 		room[g->columns[i]] = values[i];
+	group_cut(s->disk, g, t_ms, s->disk->log_seq);
 	record_row(s->disk, g, room, t_ms, NULL);
 	group_push(s, g, t_ms, NULL, count);
 	return 0;

@@ -95,6 +95,7 @@ struct set {
 	struct group *group;       /* that fills it now, or NULL */
 	uint64_t hash, sealed;
 	bool stored, marked;
+	uint32_t sealing; /* rows of the group that the open transaction seals */
 };
 
 struct place { /* a series is column `column` of set `set` */
@@ -112,6 +113,13 @@ void set_free(struct set *set);
 
 /* Blocks of one size are used again by the next group, where growing arrays would leave holes. */
 enum { GROUP_BLOCK = 16 };
+/* Where chunks end, beside being full: at full hours; of targets with few rows an hour at every sixth. */
+enum { HOUR_MS = 3600 * 1000, CUT_HOURS = 6, CUT_INTERVAL_MS = 20 * 1000 };
+/* The hour whose end a sample at t_ms is not after. */
+static inline int64_t hour_of(int64_t t_ms)
+{
+	return t_ms > 0 ? (t_ms - 1) / HOUR_MS : t_ms / HOUR_MS - 1;
+}
 
 struct group {
 	struct set *set;
@@ -125,7 +133,11 @@ struct group {
 	double *last;     /* values of the newest row, kept when sealed */
 	int64_t newest_ms;
 	uint64_t log_first; /* row of the log that has its first row */
+	uint64_t log_last;  /* ... and its newest one */
 	uint64_t log_start; /* bytes ever written to the log before it */
+	/* Rows before a full hour, which become a chunk without those after it: a row of the log has both never. 0: none. */
+	uint32_t cut_rows;
+	uint64_t cut_log, cut_start; /* of the first row after them, as log_first and log_start */
 	bool fresh;         /* the next record stands by itself */
 	bool misfit;        /* the last row did not have exactly its members */
 };
@@ -149,11 +161,18 @@ struct group *group_new(struct store *s, struct set *set);
 void group_free(struct group *g);
 /* Room for the next row (values of all columns). */
 double *group_room(struct group *g);
+/* Windows of whole hours are made of whole chunks: the rows up to an hour are cut off, if the row to come at t_ms is the first after it. To be
+ * called before it is recorded, as the record `seq` of the log; it then stands by itself. */
+void group_cut(struct disk *disk, struct group *g, int64_t t_ms, uint64_t seq);
+/* How many rows sealing takes: the cut ones, if they can be sealed alone, else all. */
+uint32_t group_seal_rows(const struct group *g);
+/* About the time between rows; 0: not known. */
+int64_t group_interval(const struct group *g);
 /* The row is there. `absent`: bits of the columns that have no sample, or NULL. */
 void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *absent, size_t samples);
 /* All rows are in chunks. A group whose rows did not fit of late is dissolved: the next row makes one that fits. */
 void group_sealed(struct store *s, struct group *g);
-/* Its first `rows` rows are no more. */
+/* Its first `rows` rows are no more; nothing is cut. */
 void group_forget(struct group *g, uint32_t rows);
 int64_t group_series_newest(const struct group *g, uint32_t column, double *value);
 /* The sink's two ways in, on disk. */
@@ -179,6 +198,8 @@ struct disk {
 	struct store_options options;
 	struct database writer, reader; /* read-only: only the reader */
 	pthread_mutex_t reader_lock;
+	uint32_t fetching; /* who reads now; guarded by reader_lock, as is */
+	struct kept *kept; /* what was read lately; NULL: nothing was */
 	struct compressor *packer, *log_packer, *unpacker;
 	VEC(struct set *) sets; /* by number; NULL: dropped */
 	struct map set_numbers; /* hash of the members -> set */
@@ -208,21 +229,34 @@ struct disk {
 	struct error why;
 };
 
-/* read.c: one chunk's section from the file; the slices are valid until the reader's next call. Needs reader_lock. */
-bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
-bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
-/* Ends what was fetched. To be called before reader_lock is given up: as long as a statement has a row, the reader sees the file as it was,
- * and the next chunk would be missing; nor could the WAL begin anew. */
+/* fetch.c. Who reads says when it begins and when it is done, and holds the store's lock for reading meanwhile: those who read at the same
+ * time share one view of the file, which is not older than what memory says of it. The other calls need reader_lock; what they give is
+ * valid until the next one. */
+void fetch_begin(struct disk *disk);
 void fetch_end(struct disk *disk);
 struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e);
+bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
+bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
+struct kept;
+void kept_free(struct kept *kept);
+/* read.c */
 struct series_view *disk_select(
 	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count);
 
 /* fold_read.c */
-bool disk_fold(const struct store *s, const uint32_t *ids, size_t id_count, const struct series_windows *windows, bool falls,
-	series_fold_visit *visit, void *context);
+struct fold_request {
+	const struct store_selection *selections;
+	const uint32_t *const *ids; /* of each, sorted */
+	const size_t *id_counts;
+	size_t count;
+	const struct series_windows *windows;
+	bool falls;
+	series_fold_visit *visit;
+};
+void disk_fold(const struct store *s, const struct fold_request *request);
 
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
+/* Of its group all rows, or the cut ones (group_seal_rows). */
 bool set_seal(struct store *s, struct set *set, struct error *e);
 void set_sealed(struct store *s, struct set *set);
 /* commit.c */

@@ -263,6 +263,7 @@ bool disk_load(struct store *s, struct error *e)
 		*e = local;
 		return false;
 	}
+	fetch_begin(disk);
 	VEC_EACH (&disk->sets, set)
 		if (*set && (*set)->chunks.count)
 			load_newest(s, *set);
@@ -359,6 +360,7 @@ void disk_free(struct store *s)
 	for (struct buf **b = (struct buf *[]){ &disk->records, &disk->summary, &disk->data, &disk->packed, &disk->times, NULL }; *b; b++)
 		buf_fini(*b);
 	pthread_mutex_destroy(&disk->reader_lock);
+	kept_free(disk->kept);
 	mem_free(disk->by_key);
 	mem_free(disk->path);
 	mem_free(disk);

@@ -192,10 +192,14 @@ static bool replay_row(struct store *s, struct bytes *b, uint8_t kind, uint64_t 
 	int64_t t_ms = fresh ? r.t_ms : (int64_t)((uint64_t)r.t_ms + (uint64_t)g->newest_ms);
 	if (g->rows && t_ms <= g->newest_ms)
 		return false;
+	/* A cut is where it was when it was written: there the record stands by itself. */
+	if (fresh)
+		group_cut(disk, g, t_ms, seq);
 	memcpy(group_room(g), r.values, r.set->count * sizeof *r.values);
 	g->fresh = false;
 	group_push(s, g, t_ms, r.absent, r.set->count - r.missing);
 	g->log_first = g->rows == 1 ? seq : g->log_first;
+	g->log_last = seq;
 	return true;
 }
 

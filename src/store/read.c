@@ -4,59 +4,6 @@
 
 #include <stdlib.h>
 
-/* ---- the file ---- */
-
-struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e)
-{
-	sqlite3_stmt *statement = database_use(&disk->reader, ST_CHUNK_TIMES);
-	struct error local = { 0 };
-
-	sqlite3_bind_int64(statement, 1, chunk);
-	if (!database_row(&disk->reader, statement, &local)) {
-		if (!local.set)
-			database_damaged(disk->path, "a chunk is missing", &local);
-		*e = local;
-		return NULL;
-	}
-	struct times_list *lists = times_unpack(database_blob(statement, 0), arena, count);
-	sqlite3_reset(statement);
-	if (!lists)
-		database_damaged(disk->path, "the times of a chunk cannot be read", e);
-	return lists;
-}
-
-void fetch_end(struct disk *disk)
-{
-	if (disk->reader.statements[ST_SECTION_GET])
-		sqlite3_reset(disk->reader.statements[ST_SECTION_GET]);
-}
-
-bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e)
-{
-	sqlite3_stmt *statement = database_use(&disk->reader, ST_SECTION_GET);
-	struct error local = { 0 };
-
-	sqlite3_bind_int64(statement, 1, chunk << SECTION_BITS | section);
-	if (!database_row(&disk->reader, statement, &local)) {
-		if (!local.set)
-			database_damaged(disk->path, "a section is missing", &local);
-		*e = local;
-		return false;
-	}
-	*packed = database_blob(statement, 2);
-	*summary = database_blob(statement, 1);
-	return (uint32_t)sqlite3_column_int64(statement, 0) == blob_checksum(*summary, *packed) ||
-	       database_damaged(disk->path, "a section has a wrong checksum", e);
-}
-
-bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e)
-{
-	struct str packed;
-
-	return section_fetch_packed(disk, chunk, section, summary, &packed, e) &&
-	       (compressor_unpack(disk->unpacker, packed, data) || database_damaged(disk->path, "a section cannot be unpacked", e));
-}
-
 /* ---- gathering ---- */
 
 struct gather { /* one series asked for */
@@ -333,7 +280,6 @@ static void touch_read(struct reading *r, struct touch *touch)
 			continue;
 		pthread_mutex_lock(&disk->reader_lock);
 		bool ok = chunk_read(r, touch, chunk, &e);
-		fetch_end(disk);
 		pthread_mutex_unlock(&disk->reader_lock);
 		if (!ok)
 			log_error("%s: %s: a chunk is left out of an answer", disk->path, e.message);
@@ -355,8 +301,10 @@ struct series_view *disk_select(
 		r.gathers[i].series = series_at(s, ids[i]);
 		gather_begin(&r, &r.gathers[i]);
 	}
+	fetch_begin(s->disk);
 	VEC_EACH (&r.touched, touch)
 		touch_read(&r, *touch);
+	fetch_end(s->disk);
 	*count = 0;
 	for (size_t i = 0; i < id_count; i++) {
 		struct gather *g = &r.gathers[i];

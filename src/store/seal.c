@@ -11,9 +11,10 @@ struct head_column { /* one member's samples, all of them */
 };
 
 /* Samples of its own and rows of the group, in order of time. */
-static struct head_column column_merge(struct arena *arena, const struct series *loose, const struct group *g, uint32_t column)
+static struct head_column column_merge(
+	struct arena *arena, const struct series *loose, const struct group *g, uint32_t rows, uint32_t column)
 {
-	size_t loose_count = loose ? loose->count : 0, rows = g ? g->rows : 0, l = 0, n = 0;
+	size_t loose_count = loose ? loose->count : 0, l = 0, n = 0;
 	int64_t *t = arena_alloc(arena, (loose_count + rows + 1) * sizeof *t);
 	double *v = arena_alloc(arena, (loose_count + rows + 1) * sizeof *v);
 
@@ -37,7 +38,7 @@ static struct head_column column_merge(struct arena *arena, const struct series 
 static struct head_column column_of(struct disk *disk, const struct set *set, uint32_t i)
 {
 	struct series *series = set->members[i];
-	const struct group *g = set->group && series->group == set->group && set->group->rows ? set->group : NULL;
+	const struct group *g = set->group && series->group == set->group && set->sealing ? set->group : NULL;
 	/* Whichever set is sealed first takes what its members have of their own: what the log has of them up to here is then covered. */
 	const struct series *loose = series->count && !(series->flags & SERIES_TAKEN) ? series : NULL;
 
@@ -48,11 +49,11 @@ static struct head_column column_of(struct disk *disk, const struct set *set, ui
 	if (!g)
 		return (struct head_column){ 0 };
 	if (loose || g->absent)
-		return column_merge(&disk->arena, loose, g, i);
-	double *v = arena_alloc(&disk->arena, g->rows * sizeof *v);
-	for (uint32_t row = 0; row < g->rows; row++)
+		return column_merge(&disk->arena, loose, g, g ? set->sealing : 0, i);
+	double *v = arena_alloc(&disk->arena, set->sealing * sizeof *v);
+	for (uint32_t row = 0; row < set->sealing; row++)
 		v[row] = group_row(g, row)[i];
-	return (struct head_column){ g->t, v, g->rows };
+	return (struct head_column){ g->t, v, set->sealing };
 }
 
 /* The number of the list that holds these times, added when it is new. */
@@ -111,6 +112,9 @@ static bool chunk_write(struct disk *disk, struct set *set, const struct head_co
 	struct chunk chunk = { .id = disk->next_chunk++, .t_first = INT64_MAX, .t_last = INT64_MIN, .sealed = disk->log_seq };
 	size_t list_count = 0;
 
+	if (set->group && set->sealing < set->group->rows)
+		chunk.sealed = set->group->cut_log - 1;
+
 	for (uint32_t i = 0; i < set->count; i++) {
 		size_t left = head[i].count > from ? head[i].count - from : 0, rows = left < CHUNK_ROWS_MOST ? left : CHUNK_ROWS_MOST;
 		if (!rows)
@@ -136,6 +140,7 @@ bool set_seal(struct store *s, struct set *set, struct error *e)
 	size_t longest = 0;
 	bool ok = true;
 
+	set->sealing = set->group ? group_seal_rows(set->group) : 0;
 	for (uint32_t i = 0; i < set->count; i++) {
 		head[i] = column_of(disk, set, i);
 		longest = head[i].count > longest ? head[i].count : longest;

@@ -190,8 +190,8 @@ static void many_append(struct sink *sink, const struct sink_sample *samples, si
 			__builtin_prefetch(samples[i + PREFETCH_SERIES].series, 1);
 		if (i + PREFETCH_TAIL < count)
 			series_prefetch_tail(samples[i + PREFETCH_TAIL].series);
-		statuses[i] = (uint8_t)(s->disk ? disk_append(s, x->series, x->t_ms, x->value)
-						: series_append(x->series, x->t_ms, x->value));
+		statuses[i] =
+			(uint8_t)(s->disk ? disk_append(s, x->series, x->t_ms, x->value) : series_append(x->series, x->t_ms, x->value));
 		store_count(s, x->t_ms, statuses[i] == APPEND_OK);
 		s->refused += statuses[i] >= APPEND_DUPLICATE;
 	}
@@ -305,19 +305,21 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 	return views;
 }
 
-bool store_fold(const struct store *s, const struct matcher *matchers, size_t matcher_count, const struct series_windows *windows, bool falls,
-	series_fold_visit *visit, void *context)
+bool store_fold(const struct store *s, const struct store_selection *selections, size_t count, const struct series_windows *windows,
+	bool falls, series_fold_visit *visit)
 {
+	const uint32_t *ids[STORE_SELECTIONS_MAX];
+	size_t id_counts[STORE_SELECTIONS_MAX];
 	struct arena arena;
-	size_t id_count;
 
-	if (!s->disk)
+	if (!s->disk || count > STORE_SELECTIONS_MAX)
 		return false;
 	arena_init(&arena);
-	const uint32_t *ids = index_select(&s->index, &arena, matchers, matcher_count, &id_count);
-	bool done = disk_fold(s, ids, id_count, windows, falls, visit, context);
+	for (size_t i = 0; i < count; i++)
+		ids[i] = index_select(&s->index, &arena, selections[i].matchers, selections[i].matcher_count, &id_counts[i]);
+	disk_fold(s, &(struct fold_request){ selections, ids, id_counts, count, windows, falls, visit });
 	arena_fini(&arena);
-	return done;
+	return true;
 }
 
 /* ---- label values ---- */

@@ -76,11 +76,18 @@ bool store_next_time(const struct store *s, int64_t from_ms, int64_t *t_ms);
  * chunk that cannot be read is left out and logged. */
 struct series_view *store_select(const struct store *s, struct arena *arena, const struct matcher *matchers, size_t matcher_count,
 	int64_t from_ms, int64_t to_ms, size_t *count);
-/* Visits what each series that matches has in the windows, in no promised order; series without a sample in any may be visited too. Long
- * ranges are answered from the summaries of chunks where no window begins or ends inside of them. `falls`: falls are wanted. False: not
- * done, a store in memory has its samples at hand. */
-bool store_fold(const struct store *s, const struct matcher *matchers, size_t matcher_count, const struct series_windows *windows,
-	bool falls, series_fold_visit *visit, void *context);
+/* Visits what each series that is selected has in the windows, in no promised order; series without a sample in any may be visited too.
+ * Long ranges are answered from the summaries of chunks where no window begins or ends inside of them. Several selections are read in one
+ * pass; a series that is in more than one is visited for each. `falls`: falls are wanted. False: not done, a store in memory has its
+ * samples at hand. */
+struct store_selection {
+	const struct matcher *matchers;
+	size_t matcher_count;
+	void *context; /* for `visit` */
+};
+enum { STORE_SELECTIONS_MAX = 32 };
+bool store_fold(const struct store *s, const struct store_selection *selections, size_t count, const struct series_windows *windows,
+	bool falls, series_fold_visit *visit);
 /* Sorted distinct values of a label over series that match (any matchers, also none). */
 struct str *store_label_values(
 	const struct store *s, struct arena *arena, struct str label, const struct matcher *matchers, size_t matcher_count, size_t *count);

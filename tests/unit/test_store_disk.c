@@ -243,7 +243,7 @@ static void compare_fold(struct fixture *f, const struct series_windows *w)
 {
 	struct fold_check c = { .f = f, .w = w };
 
-	assert_true(store_fold(f->store, NULL, 0, w, true, check_fold, &c));
+	assert_true(store_fold(f->store, &(struct store_selection){ .context = &c }, 1, w, true, check_fold));
 	for (int i = 0; i < SERIES; i++)
 		if (!c.visited[i])
 			check_windows(&c, i, NULL);
