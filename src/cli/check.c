@@ -82,7 +82,8 @@ static int check_run(const struct command *self, void *arguments, const struct o
 	int status;
 
 	if (!source_is_named(&a->source, targets))
-		return command_usage(self, "what shall be checked? Name a target, a recording or a saved page, or give --prometheus URL");
+		return command_usage(
+			self, "what shall be checked? Name a target, a recording, a saved page or a store, or give --prometheus URL");
 	if (a->global.json && a->markdown)
 		return command_usage(self, "--json or --markdown, not both");
 	if (a->window && (a->since || (a->at && strstr(a->window, ".."))))
@@ -113,12 +114,14 @@ const struct command command_check = {
 	.name = "check",
 	.summary = "say what is wrong with a fleet, and what to do first",
 	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --prometheus URL [--match SELECTOR]",
-		"[OPTIONS] RECORDING [--window A..B]", "[OPTIONS] PAGE.prom", NULL },
+		"[OPTIONS] RECORDING [--window A..B]", "[OPTIONS] PAGE.prom", "[OPTIONS] STORE [--at TIME]", NULL },
 	.description =
 		"Prints one diagnosis: a verdict, findings with their evidence and first actions, and the figures behind them.\n\n"
 		"A TARGET is a URL, host:port or host; its /metrics page is scraped twice, --window apart. A RECORDING is a folder that "
 		"goodput record made. A PAGE is a saved /metrics page (- reads standard input): it shows levels, and counters since their "
-		"start; what needs two scrapes is unknown. A URL that turns out to be a Prometheus is asked as with --prometheus.\n\n"
+		"start; what needs two scrapes is unknown. A STORE is the file that goodput serve writes, at its newest sample or --at a "
+		"time; it "
+		"is read only, also while it is being written. A URL that turns out to be a Prometheus is asked as with --prometheus.\n\n"
 		"A figure that cannot be known is shown as unknown, with the reason; a bound is shown as a bound.",
 	.examples = (const struct example[]){ { "goodput check localhost:8000", "Diagnose one vLLM server." },
 		{ "goodput check --prometheus http://prom:9090 --match '{job=\"vllm\"}'", "Diagnose the fleet that a Prometheus scrapes." },

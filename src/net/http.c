@@ -4,7 +4,9 @@
 #include "net/fetcher.h"
 #include "net/transfer.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 enum { PARALLEL = 64, STOP_LOOK_MS = 50 };
 
@@ -89,16 +91,36 @@ void http_client_free(struct http_client *c)
 	mem_free(c);
 }
 
+/* SIGPIPE, for this thread alone: others may be in the middle of a fetch too. */
+static void pipe_block(sigset_t *before)
+{
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, before);
+}
+
+static void pipe_unblock(const sigset_t *before)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t pipe;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	while (!sigismember(before, SIGPIPE) && sigtimedwait(&pipe, NULL, &at_once) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 void http_fetch_all(struct http_client *c, struct arena *arena, const struct http_request *requests, struct http_answer *answers,
 	size_t count, size_t parallel, const volatile bool *stop)
 {
 	struct batch b = { c, arena, requests, answers, count, .parallel = parallel ? parallel : PARALLEL, .stop = stop };
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	sigset_t before;
 	if (count == 0)
 		return;
 	b.running = mem_zalloc(count, sizeof(struct fetch *));
 	c->batch = &b;
-	sigaction(SIGPIPE, &ignore, &before); /* OpenSSL writes without MSG_NOSIGNAL */
+	pipe_block(&before); /* OpenSSL writes without MSG_NOSIGNAL */
 	if (stop && __atomic_load_n(stop, __ATOMIC_RELAXED))
 		batch_stop(&b);
 	else if (stop)
@@ -108,7 +130,7 @@ void http_fetch_all(struct http_client *c, struct arena *arena, const struct htt
 		uv_run(&c->loop, UV_RUN_ONCE);
 	uv_timer_stop(&c->stop_timer);
 	uv_run(&c->loop, UV_RUN_NOWAIT); /* handles that are closing */
-	sigaction(SIGPIPE, &before, NULL);
+	pipe_unblock(&before);
 	c->batch = NULL;
 	mem_free(b.running);
 }

@@ -42,6 +42,10 @@ struct http_request {
 	bool follow;             /* follow redirects (at most 5, never from https to http, token only to the same host) */
 	int64_t timeout_ms;      /* whole request; 10000 when 0 */
 	size_t max_bytes;        /* of the decompressed body; 64 MiB when 0 */
+	/* Or NULL: pieces of the decompressed body of an answer with status 200 go here as they come (none above max_bytes), and not into
+	 * the answer; a piece without bytes tells that the request has ended, whatever its answer. */
+	void (*on_body)(void *context, struct str piece);
+	void *body_context;
 };
 
 struct http_answer {

@@ -104,7 +104,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 	return size * count;
 }
 
-static enum http_failure body_add(struct transfer *t, struct str bytes)
+static enum http_failure body_collect(struct transfer *t, struct str bytes)
 {
 	if (t->is_unknown_coding)
 		return HTTP_BAD_ENCODING;
@@ -118,6 +118,17 @@ static enum http_failure body_add(struct transfer *t, struct str bytes)
 		return HTTP_TOO_LARGE; /* known before it has cost anything */
 	buf_add(&t->body, bytes);
 	return t->body.overflowed ? HTTP_TOO_LARGE : HTTP_OK;
+}
+
+static enum http_failure body_add(struct transfer *t, struct str bytes)
+{
+	enum http_failure failure = body_collect(t, bytes);
+	if (failure == HTTP_OK && t->request->on_body && t->answer->status == 200) {
+		if (t->body.len)
+			t->request->on_body(t->request->body_context, buf_str(&t->body));
+		buf_reset(&t->body);
+	}
+	return failure;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *user)
@@ -322,6 +333,8 @@ static void answer_close(struct transfer *t)
 	t->answer->body_is_partial = t->answer->failure != HTTP_OK && t->body.len > 0;
 	log_debug("%s: %s, HTTP %d, %zu bytes in %.3f s", t->place, http_failure_name(t->answer->failure), t->answer->status, t->body.len,
 		t->answer->duration_s);
+	if (t->request->on_body)
+		t->request->on_body(t->request->body_context, STR_EMPTY);
 }
 
 bool transfer_end(struct transfer *t, CURLcode code)

@@ -22,7 +22,7 @@ unsigned kubernetes_needs(enum kubernetes_role role, bool attach_node)
 	unsigned needs = 1U << role;
 	if (role == KUBERNETES_ENDPOINTS || role == KUBERNETES_ENDPOINT_SLICE)
 		needs |= 1U << KUBERNETES_POD | 1U << KUBERNETES_SERVICE;
-	if (attach_node && role != KUBERNETES_SERVICE)
+	if (attach_node && role != KUBERNETES_SERVICE && role != KUBERNETES_INGRESS)
 		needs |= 1U << KUBERNETES_NODE;
 	return needs;
 }
@@ -515,6 +515,61 @@ static void group_of_slice(struct maker *m, const json_t *slice)
 	uncovered(m, &seen);
 }
 
+/* "*.example.com" is for every host with one name in the place of the star. */
+static bool host_matches(struct str pattern, struct str host)
+{
+	ptrdiff_t dot = str_find(host, '.');
+	if (str_eq(pattern, host))
+		return true;
+	return dot >= 0 && str_starts(pattern, STR("*.")) && str_eq(str_skip(pattern, 1), str_skip(host, (size_t)dot));
+}
+
+static bool has_tls(const json_t *spec, struct str host)
+{
+	size_t i, k;
+	json_t *tls, *pattern;
+	json_array_foreach(json_object_get(spec, "tls"), i, tls)
+	{
+		json_array_foreach(json_object_get(tls, "hosts"), k, pattern)
+		{
+			if (host_matches(text_of(pattern), host))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void ingress_path(struct maker *m, struct str host, const char *scheme, struct str path)
+{
+	size_t from = m->labels.count;
+	add_address(m, host);
+	add_meta(m, "ingress_scheme", str_from(scheme));
+	add_meta(m, "ingress_host", host);
+	add_meta(m, "ingress_path", path.len ? path : STR("/"));
+	target_end(m, from);
+}
+
+static void group_of_ingress(struct maker *m, const json_t *ingress)
+{
+	const json_t *meta = json_object_get(ingress, "metadata"), *spec = json_object_get(ingress, "spec");
+	size_t i, k;
+	json_t *rule, *path;
+	add_member(m, "namespace", meta, "namespace");
+	add_member(m, "ingress_name", meta, "name");
+	add_member(m, "ingress_class_name", spec, "ingressClassName");
+	add_object_meta(m, "ingress", ingress);
+	m->group_labels = m->labels.count;
+	json_array_foreach(json_object_get(spec, "rules"), i, rule)
+	{
+		const json_t *paths = at(rule, "http", "paths");
+		struct str host = member(rule, "host");
+		const char *scheme = has_tls(spec, host) ? "https" : "http";
+		if (!json_array_size(paths))
+			ingress_path(m, host, scheme, STR_EMPTY);
+		json_array_foreach((json_t *)paths, k, path) ingress_path(m, host, scheme, member(path, "path"));
+	}
+}
+
 static void group_end(struct maker *m, struct groups *g)
 {
 	struct target_group *group = &g->items[g->count];
@@ -536,7 +591,8 @@ void kubernetes_groups(
 		[KUBERNETES_POD] = group_of_pod,
 		[KUBERNETES_SERVICE] = group_of_service,
 		[KUBERNETES_ENDPOINTS] = group_of_endpoints,
-		[KUBERNETES_ENDPOINT_SLICE] = group_of_slice };
+		[KUBERNETES_ENDPOINT_SLICE] = group_of_slice,
+		[KUBERNETES_INGRESS] = group_of_ingress };
 	struct maker m = { .arena = arena, .attach_node = attach_node };
 	size_t i;
 	json_t *object;

@@ -116,7 +116,8 @@ struct provider *provider_new(const struct sd *sd, void (*changed)(void *), void
 void provider_stop(struct provider *p)
 {
 	pthread_mutex_lock(&p->lock);
-	__atomic_store_n(&p->stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->stop, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->interrupted, true, __ATOMIC_SEQ_CST);
 	pthread_cond_broadcast(&p->wake);
 	pthread_mutex_unlock(&p->lock);
 }

@@ -101,7 +101,7 @@ static bool read_dns(struct sd *sd, const struct yaml *map, const struct job_def
 	return true;
 }
 
-static const char *const role_names[KUBERNETES_ROLES] = { "node", "pod", "service", "endpoints", "endpointslice" };
+static const char *const role_names[KUBERNETES_ROLES] = { "node", "pod", "service", "endpoints", "endpointslice", "ingress" };
 
 static int role_find(struct str name)
 {
@@ -173,11 +173,9 @@ static bool read_kubernetes(struct sd *sd, const struct yaml *map, const struct 
 	int which = role_find(role);
 	if (yaml_get(map, "kubeconfig_file"))
 		sd->access.unserved = STR("kubeconfig_file (write api_server, or run kubectl proxy and name its address)");
-	else if (str_eq_nocase(role, STR("ingress")))
-		sd->access.unserved = STR("kubernetes role ingress");
 	else if (which < 0)
 		return yaml_error(yaml_get(map, "role") ? yaml_get(map, "role") : map, e,
-			"kubernetes_sd_configs: role must be node, pod, service, endpoints or endpointslice");
+			"kubernetes_sd_configs: role must be node, pod, service, endpoints, endpointslice or ingress");
 	sd->role = (enum kubernetes_role)which;
 	return true;
 }

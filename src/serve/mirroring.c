@@ -218,7 +218,7 @@ void mirroring_start(struct daemon *d)
 		return;
 	if (m->generation != d->generation || now_ms - m->looked_ms >= LOOK_AGAIN_MS) {
 		m->generation = d->generation;
-		mirror_point(m->mirror, m->asked, &d->generation->catalog);
+		mirror_point(m->mirror, m->asked, false, &d->generation->catalog);
 		m->looked_ms = now_ms;
 	}
 	m->busy = true;

@@ -3,18 +3,19 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/number.h"
 #include "base/vec.h"
 #include "catalog/binding.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { NAMES_MAX = 1 << 20, QUERY_MAX = 2 << 20 };
+enum { NAMES_MAX = 1 << 20, QUERY_MAX = 2 << 20, PART_MAX = 16 << 10 };
 
 struct mirror {
 	struct backend *b;
 	const struct catalog *catalog;
-	bool only_engines;
+	bool only_engines, is_local;
 	struct arena arena; /* what is known of jobs and names */
 	bool known;         /* jobs and names have been asked for */
 	struct matcher job; /* jobs with engines; job_count 0: all */
@@ -34,6 +35,13 @@ struct texts {
 	size_t count;
 };
 
+static void job_clear(struct mirror *m)
+{
+	if (m->job_count)
+		matcher_fini(&m->job);
+	m->job_count = 0;
+}
+
 struct mirror *mirror_new(bool only_engines)
 {
 	struct mirror *m = NEW(struct mirror);
@@ -49,15 +57,18 @@ void mirror_free(struct mirror *m)
 {
 	if (!m)
 		return;
+	job_clear(m);
 	map_fini(&m->targets);
 	map_fini(&m->with_up);
 	arena_fini(&m->arena);
 	mem_free(m);
 }
 
-void mirror_point(struct mirror *m, struct backend *b, const struct catalog *c)
+void mirror_point(struct mirror *m, struct backend *b, bool is_local, const struct catalog *c)
 {
+	job_clear(m);
 	m->b = b;
+	m->is_local = is_local;
 	m->catalog = c;
 	m->known = false;
 }
@@ -130,24 +141,38 @@ static bool values_find(struct mirror *m, struct str label, const struct matcher
 	       ops->label_values(m->b, &m->arena, label, matchers, count, 0, clock_now_ms(), &found->items, &found->count, span->e);
 }
 
+/* Who asks over the network sends the text only, which may be longer than what is compiled here. */
+static bool matcher_make(const struct mirror *m, struct matcher *out, struct str label, struct str value, struct error *e)
+{
+	*out = (struct matcher){ label, value, MATCH_RE, NULL };
+	return !m->is_local || matcher_init(out, label, MATCH_RE, value, e);
+}
+
+static bool job_set(struct mirror *m, const struct texts *jobs, struct error *e)
+{
+	m->job_count = matcher_make(m, &m->job, STR("job"), alternation(&m->arena, jobs->items, jobs->count), e);
+	return m->job_count;
+}
+
 /* The jobs that show an engine's families; none where series have no job, or where there is no engine. */
 static bool jobs_find(struct mirror *m, const struct mirror_span *span)
 {
+	struct matcher matcher;
 	struct buf names;
 	struct texts jobs = { 0 };
 
+	job_clear(m);
+
 	buf_init(&names, NAMES_MAX);
 	engine_names(m->catalog, &names);
-	const struct matcher matcher = { LABEL_NAME, buf_str(&names), MATCH_RE, NULL };
-	bool ok = values_find(m, STR("job"), &matcher, 1, span, &jobs);
+	bool ok = matcher_make(m, &matcher, LABEL_NAME, buf_str(&names), span->e);
 
-	m->job_count = 0;
-	if (ok && jobs.count) {
-		m->job = (struct matcher){ STR("job"), alternation(&m->arena, jobs.items, jobs.count), MATCH_RE, NULL };
-		m->job_count = 1;
+	if (ok) {
+		ok = values_find(m, STR("job"), &matcher, 1, span, &jobs);
+		matcher_fini(&matcher);
 	}
 	buf_fini(&names);
-	return ok;
+	return ok && (!jobs.count || job_set(m, &jobs, span->e));
 }
 
 static void known_names(struct mirror *m, struct map *known)
@@ -195,13 +220,50 @@ static bool names_find(struct mirror *m, const struct mirror_span *span)
 
 /* ---- asking ---- */
 
+static bool part_fetch(struct mirror *m, struct arena *arena, struct str names, const struct mirror_span *span, struct mirror_series *found)
+{
+	struct matcher matchers[2] = { [1] = m->job };
+
+	if (!matcher_make(m, &matchers[0], LABEL_NAME, names, span->e))
+		return false;
+	bool ok = m->b->ops->select(
+		m->b, arena, matchers, 1 + m->job_count, span->from_ms, span->to_ms, &found->items, &found->count, span->e);
+
+	matcher_fini(&matchers[0]);
+	return ok;
+}
+
+/* Where a long alternation ends that can be compiled: between two names. */
+static size_t part_length(const struct mirror *m, struct str names)
+{
+	size_t length = PART_MAX;
+
+	if (!m->is_local || names.len <= PART_MAX)
+		return names.len;
+	while (length > 1 && names.ptr[length] != '|')
+		length--;
+	return length;
+}
+
 static bool series_fetch(
 	struct mirror *m, struct arena *arena, struct str names, const struct mirror_span *span, struct mirror_series *found)
 {
-	struct matcher matchers[2] = { { LABEL_NAME, names, MATCH_RE, NULL }, m->job };
+	while (names.len) {
+		size_t length = part_length(m, names);
+		struct mirror_series part;
 
-	return m->b->ops->select(
-		m->b, arena, matchers, 1 + m->job_count, span->from_ms, span->to_ms, &found->items, &found->count, span->e);
+		if (!part_fetch(m, arena, str_head(names, length), span, &part))
+			return false;
+		struct series_view *all = ARENA_ARRAY(arena, struct series_view, found->count + part.count + 1);
+
+		if (found->count)
+			memcpy(all, found->items, found->count * sizeof *all);
+		if (part.count)
+			memcpy(all + found->count, part.items, part.count * sizeof *all);
+		*found = (struct mirror_series){ all, found->count + part.count };
+		names = str_skip(names, length < names.len ? length + 1 : length);
+	}
+	return true;
 }
 
 bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch)
@@ -217,7 +279,7 @@ bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_spa
 		return true;
 	batch->any_engine = m->any_engine;
 	return series_fetch(m, arena, STR("up|scrape_duration_seconds|scrape_samples_scraped"), span, &batch->up) &&
-	       (!m->names.len || series_fetch(m, arena, m->names, span, &batch->samples));
+	       series_fetch(m, arena, m->names, span, &batch->samples);
 }
 
 /* ---- who is in the fleet, and when it was scraped ---- */
@@ -313,7 +375,8 @@ static void records_of_up(struct applying *a, const struct mirror_series *up)
 
 		map_set(&a->m->with_up, target_key(a, view->labels), t);
 		for (size_t k = 0; k < view->count; k++)
-			record_add(t, view->t[k], view->v[k] > 0);
+			if (!number_is_stale(view->v[k]))
+				record_add(t, view->t[k], view->v[k] > 0);
 	}
 	/* What else the scrape told. */
 	for (size_t i = 0; i < up->count; i++) {
@@ -324,6 +387,8 @@ static void records_of_up(struct applying *a, const struct mirror_series *up)
 		for (size_t k = 0; t && k < view->count; k++) {
 			struct scrape_record *record = record_at(t, view->t[k]);
 
+			if (number_is_stale(view->v[k]))
+				continue;
 			if (record && str_is(name, "scrape_duration_seconds"))
 				record->duration_s = view->v[k];
 			else if (record && str_is(name, "scrape_samples_scraped"))
@@ -363,7 +428,8 @@ static void records_of_samples(struct applying *a, const struct mirror_series *s
 		if (!entry->value)
 			entry->value = NEW(struct times);
 		for (size_t k = 0; k < view->count; k++)
-			time_add(entry->value, view->t[k]);
+			if (!number_is_stale(view->v[k]))
+				time_add(entry->value, view->t[k]);
 	}
 	MAP_EACH (&without_up, entry) {
 		struct times *times = entry->value;

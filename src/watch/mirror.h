@@ -11,8 +11,8 @@ struct mirror;
 /* `only_engines`: where no engine's family is, nothing is fetched, instead of whatever else is known of all jobs. */
 struct mirror *mirror_new(bool only_engines);
 void mirror_free(struct mirror *m);
-/* What to ask, and for what. Jobs and names are looked up again at the next fetch. */
-void mirror_point(struct mirror *m, struct backend *b, const struct catalog *c);
+/* What to ask, and for what; `is_local`: of this process, not over a network. Jobs and names are looked up again at the next fetch. */
+void mirror_point(struct mirror *m, struct backend *b, bool is_local, const struct catalog *c);
 
 struct mirror_span {
 	int64_t from_ms, to_ms;

@@ -19,6 +19,7 @@ bool live_gather(struct watch *w, struct error *e);
 bool recording_gather(struct watch *w, struct error *e);
 bool pages_gather(struct watch *w, struct error *e);
 bool remote_gather(struct watch *w, struct error *e);
+bool file_gather(struct watch *w, struct error *e); /* a store; remote.c too */
 /* The address of a live target without its /metrics, when a Prometheus answers there; NULL otherwise. */
 const char *live_prometheus(struct watch *w, const struct target *t);
 

@@ -1,4 +1,5 @@
-/* A fleet that an existing Prometheus scrapes, copied into the store (mirror.h). From there on nothing differs from a live watch. */
+/* A fleet that an existing Prometheus scrapes, or that `goodput serve` has scraped into its store, copied (mirror.h). From there on nothing
+ * differs from a live watch. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "watch/mirror.h"
@@ -18,11 +19,25 @@ struct fetch {
 	int64_t oldest_ms;                          /* of what is fetched */
 };
 
+static const char *source_name(const struct watch *w)
+{
+	return w->file ? w->options.targets[0] : w->options.remote.url;
+}
+
+/* Of a store: its newest sample, whenever it was written. */
+static int64_t newest_ms(const struct watch *w)
+{
+	int64_t oldest, newest;
+
+	return w->file && store_bounds(w->file, &oldest, &newest) && newest < w->options.now_ms ? newest : w->options.now_ms;
+}
+
 static bool times_resolve(struct fetch *f)
 {
 	const struct watch_options *o = &f->w->options;
 
-	f->frame.now_ms = f->to_ms = o->now_ms;
+	f->frame.now_ms = o->now_ms;
+	f->to_ms = newest_ms(f->w);
 	if (o->at && !moment_parse(&f->frame, "at", o->at, &f->to_ms, f->e))
 		return false;
 	f->frame.end_ms = f->to_ms;
@@ -91,9 +106,12 @@ static bool spans_fit(struct fetch *f)
 	moments_find(w);
 	w->interval_ms = interval_of(&w->data.fleet);
 	if (!w->moments.count) {
-		error_set(f->e, EXIT_UNKNOWN, "%s has nothing of an LLM server in that window%s%s", w->options.remote.url,
+		error_set(f->e, EXIT_UNKNOWN, "%s has nothing of an LLM server in that window%s%s", source_name(w),
 			w->options.remote.match ? " that matches " : "", w->options.remote.match ? w->options.remote.match : "");
-		error_hint(f->e, "goodput query 'count by (job) (up)' --prometheus %s lists its jobs", w->options.remote.url);
+		if (w->file)
+			error_hint(f->e, "goodput store stats %s tells what it has", source_name(w));
+		else
+			error_hint(f->e, "goodput query 'count by (job) (up)' --prometheus %s lists its jobs", source_name(w));
 		return false;
 	}
 	w->span.window = window_fit(w, f->from_ms, f->to_ms);
@@ -114,8 +132,8 @@ static bool fleet_fetch(struct fetch *f)
 	struct mirror *m = mirror_new(false);
 	struct mirror_batch batch;
 
-	mirror_point(m, f->b, &w->catalog);
-	log_progress("asking %s for the fleet and its samples", w->options.remote.url);
+	mirror_point(m, f->b, w->file != NULL, &w->catalog);
+	log_progress("asking %s for the fleet and its samples", source_name(w));
 	bool ok = mirror_fetch(m, &w->arena, &span, &batch);
 
 	if (ok)
@@ -124,14 +142,11 @@ static bool fleet_fetch(struct fetch *f)
 	return ok && spans_fit(f);
 }
 
-bool remote_gather(struct watch *w, struct error *e)
+static bool fetch_all(struct watch *w, struct error *e)
 {
-	struct fetch f = { .w = w, .e = e };
+	struct fetch f = { .w = w, .b = w->remote, .e = e };
 
 	if (!times_resolve(&f))
-		return false;
-	w->remote = f.b = backend_remote_new(&w->options.remote, e);
-	if (!f.b)
 		return false;
 	w->span.window = (struct window){ f.from_ms, f.to_ms, f.from_ms };
 	if (w->options.only_samples && !w->options.only_names)
@@ -140,4 +155,26 @@ bool remote_gather(struct watch *w, struct error *e)
 
 	log_progress(NULL);
 	return ok;
+}
+
+bool remote_gather(struct watch *w, struct error *e)
+{
+	struct fetch f = { .w = w, .e = e };
+
+	/* What was typed wrong is told before anybody is asked. */
+	if (!times_resolve(&f))
+		return false;
+	w->remote = backend_remote_new(&w->options.remote, e);
+	return w->remote && fetch_all(w, e);
+}
+
+bool file_gather(struct watch *w, struct error *e)
+{
+	const struct store_options options = { .read_only = true };
+
+	w->file = store_open(w->options.targets[0], &options, e);
+	if (!w->file)
+		return false;
+	w->remote = backend_embedded_new(w->file);
+	return fetch_all(w, e);
 }

@@ -25,7 +25,7 @@ static bool is_path(struct str text)
 static bool target_kind(const char *target, enum watch_kind *kind, struct error *e)
 {
 	if (strcmp(target, "-") == 0 || (file_exists(target) && !file_is_folder(target))) {
-		*kind = WATCH_PAGE;
+		*kind = store_is(target) ? WATCH_STORE : WATCH_PAGE;
 	} else if (file_is_folder(target)) {
 		*kind = WATCH_RECORDING;
 		if (recording_is(target))
@@ -48,6 +48,7 @@ static const char *kind_words(enum watch_kind kind)
 	static const char *const words[] = { [WATCH_LIVE] = "a live target",
 		[WATCH_RECORDING] = "a recording",
 		[WATCH_PAGE] = "a saved page",
+		[WATCH_STORE] = "a store",
 		[WATCH_REMOTE] = "a Prometheus" };
 
 	return words[kind];
@@ -72,8 +73,9 @@ bool targets_kind(const struct watch_options *o, enum watch_kind *kind, struct e
 			return kinds_differ(o, i, *kind, this_kind, e);
 		*kind = this_kind;
 	}
-	if (*kind == WATCH_RECORDING && o->target_count > 1) {
-		error_set(e, EXIT_USAGE, "two recordings at once: %s and %s", o->targets[0], o->targets[1]);
+	if ((*kind == WATCH_RECORDING || *kind == WATCH_STORE) && o->target_count > 1) {
+		error_set(e, EXIT_USAGE, "two %s at once: %s and %s", *kind == WATCH_STORE ? "stores" : "recordings", o->targets[0],
+			o->targets[1]);
 		error_hint(e, "look at one at a time");
 		return false;
 	}

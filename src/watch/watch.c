@@ -100,6 +100,7 @@ void watch_close(struct watch *w)
 	if (w->has_catalog)
 		catalog_fini(&w->catalog);
 	backend_free(w->remote);
+	store_free(w->file);
 	VEC_FREE(&w->moments);
 	arena_fini(&w->arena);
 }
@@ -110,6 +111,7 @@ static bool gather(struct watch *w, struct error *e)
 	case WATCH_LIVE: return live_gather(w, e);
 	case WATCH_RECORDING: return recording_gather(w, e);
 	case WATCH_PAGE: return pages_gather(w, e);
+	case WATCH_STORE: return file_gather(w, e);
 	case WATCH_REMOTE: return remote_gather(w, e);
 	}
 	return false;

@@ -1,4 +1,5 @@
-/* watch: one pipeline from wherever a fleet's figures are to a report: live targets, a recording, saved pages, or an existing Prometheus.
+/* watch: one pipeline from wherever a fleet's figures are to a report: live targets, a recording, saved pages, a store, or an existing
+ * Prometheus.
  *
  *   watch_open    catalogue and configuration; what kind of source the targets are
  *   watch_gather  samples and the log of scrapes, in `data`
@@ -19,7 +20,7 @@
 #include "signals/report.h"
 #include "store/store.h"
 
-enum watch_kind { WATCH_LIVE, WATCH_RECORDING, WATCH_PAGE, WATCH_REMOTE };
+enum watch_kind { WATCH_LIVE, WATCH_RECORDING, WATCH_PAGE, WATCH_STORE, WATCH_REMOTE };
 
 struct watch_options {
 	const char *const *targets; /* as typed */
@@ -74,7 +75,8 @@ struct watch {
 	bool has_catalog;
 	struct config *config; /* of --config, when its jobs are the targets; NULL otherwise */
 	struct watch_data data;
-	struct backend *remote;            /* WATCH_REMOTE: where `data` was fetched from; NULL otherwise */
+	struct backend *remote;            /* WATCH_REMOTE, WATCH_STORE: where `data` was fetched from; NULL otherwise */
+	struct store *file;                /* WATCH_STORE: what `remote` asks, read only */
 	struct recording recording;        /* names of moments; of a live watch: its rounds */
 	struct moments moments;            /* times of the rounds, rising */
 	int64_t interval_ms;               /* median gap between scrapes of a target; 0 when unknown */

@@ -9,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import side_by_side  # noqa: E402
 from servers.kubernetes import Cluster  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("GOODPUT_TARGETS", "build/tests/tools/targets_dump"))
@@ -117,6 +118,17 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(found["10.9.9.9:8000"]["endpointslice_endpoint_conditions_ready"], "false")
         self.assertTrue(all("/namespaces/llm/" in r for r in cluster.requests), cluster.requests)
 
+    def test_ingresses(self):
+        cluster = self.cluster()
+        job = self.job({"role": "ingress", "api_server": cluster.url}, relabel_configs=[
+            {"source_labels": [META + "ingress_path"], "target_label": "__metrics_path__"}])
+        before = [{k.replace(META, ""): v for k, v in t["before"].items() if k not in HIDDEN} for t in job["targets"]]
+        group = {"namespace": "llm", "ingress_name": "front", "ingress_class_name": "nginx", "ingress_label_tier": "edge", "ingress_labelpresent_tier": "true",
+            "ingress_annotation_i_j": "k", "ingress_annotationpresent_i_j": "true"}
+        expected = [dict(group, __address__=host, ingress_host=host, ingress_scheme=scheme, ingress_path=path) for host, scheme, path in (("llm.example.com", "https", "/v1"), ("llm.example.com", "https", "/"),
+            ("a.wild.example.com", "https", "/"), ("a.b.wild.example.com", "http", "/x"), ("plain.example.com", "http", "/"))]
+        self.assertEqual(sorted(json.dumps(t, sort_keys=True) for t in before), sorted(json.dumps(t, sort_keys=True) for t in expected))
+
     def test_usual_rules(self):
         """The annotations that many clusters' configurations go by."""
         cluster = self.cluster()
@@ -156,4 +168,4 @@ class Kubernetes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    side_by_side.main()

@@ -129,7 +129,7 @@ class Server:
     def wait(self, test, timeout=60, what="the server"):
         end = time.time() + timeout
         while time.time() < end:
-            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, KeyError):
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
                 value = test()
                 if value:
                     return value

@@ -343,6 +343,40 @@ class Operators(Case):
         self.assertLessEqual(len(missing), 7, "what was not committed yet: about a second")
         self.assertTrue(kept[:5] == last[:5], (kept[:5], last[:5]))
 
+    def check(self, *args):
+        run = subprocess.run([daemon.PROGRAM, *args], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.stderr, "", args)
+        return json.loads(run.stdout)
+
+    def test_check_on_its_store(self):
+        """While it writes, after it was killed, and at an earlier time: read only, and the figures are those that it shows itself."""
+        store = self.shop.path("samples.goodput")
+        sims = [self.shop.sim("--self-traffic", "rate=5,prompt=100,output=20") for _ in range(2)]
+        targets = ["127.0.0.1:%d" % sim.port for sim in sims]
+        s = self.shop.goodput("--scrape-interval", "200ms", "--store", store, *targets)
+        s.wait(lambda: s.value('min(count_over_time(vllm:request_success_total{finished_reason="stop"}[1m]))') >= 25, what="five seconds of samples")
+        d = self.check("check", store, "--json")
+        self.assertEqual(sorted(t["name"] for t in d["targets"]), sorted(targets))
+        self.assertEqual(d["scopes"][0]["readings"]["running"]["targets"], [2, 2])
+        self.assertNotIn("backend", d)
+        self.assertGreater(d["window"]["seconds"], 2)
+        query = "sum(vllm:generation_tokens_total)"
+        at = int(time.time() * 1000) / 1000 - 2
+        self.assertEqual(self.check("query", query, store, "--json", "--at", str(at))["data"]["result"][0]["value"][1], s.query(query, at)[0]["value"][1])
+        earlier = d["window"]["to"] - 2
+        self.assertLessEqual(self.check("check", store, "--json", "--at", str(earlier))["window"]["to"], earlier)
+        sims[0].process.kill()
+        s.wait(lambda: len(s.query("up == 0")) == 1, what="the end of one")
+        s.wait(lambda: self.check("check", store, "--json")["scopes"][0]["readings"]["running"]["targets"] == [1, 2], what="the commit of that")
+        self.assertTrue(self.check("check", store, "--json")["findings"])
+        s.end(signal.SIGKILL)
+        self.assertEqual(len(self.check("check", store, "--json")["targets"]), 2)
+        run = subprocess.run([daemon.PROGRAM, "check", store, store], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 64)
+        self.assertIn("two stores at once", run.stderr)
+        run = subprocess.run([daemon.PROGRAM, "check", store, "--at", "2020-01-01T00:00:00Z"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((run.returncode, "store stats" in run.stderr), (3, True), run.stderr)
+
     def test_foreign_store(self):
         store = self.shop.path("notes.txt", "these are my notes\n" * 100)
         run = subprocess.run([daemon.PROGRAM, "serve", "--store", store, "--port", "0", self.target], capture_output=True, text=True, timeout=60, check=False)

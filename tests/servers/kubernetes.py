@@ -1,4 +1,5 @@
-"""A fake Kubernetes API: lists with pages, watches that say nothing, selectors, namespaces. Cluster().url is its address; `objects` may be changed."""
+"""A fake Kubernetes API: lists with pages, watches, selectors, namespaces. Cluster().url is its address. put() and delete() change objects and tell
+the watches; `objects` may be changed too, which nobody is told."""
 
 import copy
 import http.server
@@ -9,9 +10,10 @@ import urllib.parse
 
 PATHS = {
     "nodes": "/api/v1", "pods": "/api/v1", "services": "/api/v1", "endpoints": "/api/v1",
-    "endpointslices": "/apis/discovery.k8s.io/v1", "namespaces": "/api/v1",
+    "endpointslices": "/apis/discovery.k8s.io/v1", "namespaces": "/api/v1", "ingresses": "/apis/networking.k8s.io/v1",
 }
-KINDS = {"nodes": "Node", "pods": "Pod", "services": "Service", "endpoints": "Endpoints", "endpointslices": "EndpointSlice", "namespaces": "Namespace"}
+KINDS = {"nodes": "Node", "pods": "Pod", "services": "Service", "endpoints": "Endpoints", "endpointslices": "EndpointSlice", "namespaces": "Namespace",
+    "ingresses": "Ingress"}
 
 
 def pod(name, namespace, ip, node, ports=(("http", 8000),), **more):
@@ -59,6 +61,12 @@ def default_objects():
                 "nodeName": "gpu-1", "zone": "eu-a", "targetRef": reference, "deprecatedTopology": {"topology.kubernetes.io/zone": "eu-a"}},
                 {"addresses": ["10.9.9.9"], "conditions": {"ready": False}, "hostname": "outsider"}]}],
         "namespaces": [{"metadata": {"name": "llm"}}, {"metadata": {"name": "other"}}],
+        "ingresses": [{"metadata": {"name": "front", "namespace": "llm", "labels": {"tier": "edge"}, "annotations": {"i/j": "k"}}, "spec": {
+            "ingressClassName": "nginx", "tls": [{"hosts": ["llm.example.com", "*.wild.example.com"]}], "rules": [
+                {"host": "llm.example.com", "http": {"paths": [{"path": "/v1", "pathType": "Prefix"}, {"pathType": "Prefix"}]}},
+                {"host": "a.wild.example.com", "http": {"paths": [{"path": "/"}]}}, {"host": "a.b.wild.example.com", "http": {"paths": [{"path": "/x"}]}},
+                {"host": "plain.example.com"}]}},
+            {"metadata": {"name": "empty", "namespace": "other"}, "spec": {}}],
     }
 
 
@@ -78,15 +86,42 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def watch(self):
+    def watch(self, name, namespace, query):
+        """Events after the version that the client knows, until it is told otherwise; in pieces that end anywhere."""
+        cluster = self.server.cluster
+        since, selector = int(query.get("resourceVersion", "0") or 0), query.get("labelSelector", "")
+        with cluster.lock:
+            gone, drops = since < cluster.oldest, cluster.drops
+        if cluster.refuses_watches:
+            return self.answer(403, {"kind": "Status", "code": 403})
+        if gone and cluster.gone_by_status:
+            return self.answer(410, {"kind": "Status", "code": 410})
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.wfile.flush()
-        while not self.server.cluster.closed:
-            time.sleep(0.2)
+        if gone:
+            self.chunks({"type": "ERROR", "object": {"kind": "Status", "code": 410}})
+        end = time.monotonic() + float(query.get("timeoutSeconds", "60"))
+        while not gone and not cluster.closed and cluster.drops == drops and time.monotonic() < end:
+            with cluster.lock:
+                cluster.news.wait_for(lambda: cluster.version > since or cluster.closed or cluster.drops != drops, 0.2)
+                events = [e for e in cluster.events if e[0] > since and e[1] == name]
+                since = max([since, *(e[0] for e in events)])
+            for _, _, kind, item in events:
+                if kind == "BOOKMARK" or (namespace in ("", item["metadata"].get("namespace")) and selected(item, selector)):
+                    self.chunks({"type": kind, "object": item})
+        if cluster.ends_in_order:
+            self.wfile.write(b"0\r\n\r\n")
         self.close_connection = True
+        return None
+
+    def chunks(self, event):
+        line = json.dumps(event).encode() + b"\n"
+        for i in range(0, len(line), 97):
+            part = line[i:i + 97]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            self.wfile.flush()
 
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
@@ -103,24 +138,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if parts[-1] != name or len(parts) not in (1, 3):
                 continue
             if query.get("watch") in ("1", "true"):
-                return self.watch()
+                try:
+                    return self.watch(name, parts[1] if len(parts) == 3 else "", query)
+                except OSError:
+                    self.close_connection = True
+                    return None
             with cluster.lock:
-                items = copy.deepcopy(cluster.objects[name])
+                items, version = copy.deepcopy(cluster.objects[name]), str(cluster.version)
             if len(parts) == 3:
                 items = [i for i in items if i["metadata"].get("namespace") == parts[1]]
             items = [i for i in items if selected(i, query.get("labelSelector", ""))]
-            return self.answer(200, self.page(name, prefix, items, query))
+            return self.answer(200, self.page(name, prefix, items, query, version))
+        if url.path == "/version":
+            return self.answer(200, {"major": "1", "minor": "31", "gitVersion": "v1.31.0"})
         return self.answer(404, {"kind": "Status", "code": 404})
 
-    def page(self, name, prefix, items, query):
+    def page(self, name, prefix, items, query, version):
         """At most page_size items, with a token for the rest."""
         start = int(query.get("continue", "0") or 0)
         size = self.server.cluster.page_size if "limit" in query else len(items) + 1
-        meta = {"resourceVersion": "7"}
+        meta = {"resourceVersion": version}
         if start + size < len(items):
             meta["continue"] = str(start + size)
-        version = "v1" if prefix == "/api/v1" else "discovery.k8s.io/v1"
-        return {"kind": KINDS[name] + "List", "apiVersion": version, "metadata": meta, "items": items[start:start + size]}
+        return {"kind": KINDS[name] + "List", "apiVersion": prefix.split("/", 2)[2], "metadata": meta, "items": items[start:start + size]}
 
     def log_message(self, *args):
         pass
@@ -131,14 +171,60 @@ class Cluster:
 
     def __init__(self, page_size=2, token=None):
         self.objects, self.page_size, self.token = default_objects(), page_size, token
-        self.lock, self.closed, self.broken, self.requests = threading.Lock(), False, False, []
+        self.lock, self.closed, self.broken, self.requests = threading.RLock(), False, False, []
+        self.news, self.version, self.oldest, self.events, self.drops = threading.Condition(self.lock), 7, 0, [], 0
+        self.refuses_watches = self.gone_by_status = False
+        self.ends_in_order = True
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.cluster = self
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def event(self, name, kind, item):
+        with self.lock:
+            self.version += 1
+            item["metadata"]["resourceVersion"] = str(self.version)
+            self.events.append((self.version, name, kind, copy.deepcopy(item)))
+            self.news.notify_all()
+
+    def put(self, name, item):
+        """Makes or changes an object."""
+        with self.lock:
+            key = [item["metadata"].get(k) for k in ("namespace", "name")]
+            old = [o for o in self.objects[name] if [o["metadata"].get(k) for k in ("namespace", "name")] == key]
+            self.objects[name] = [o for o in self.objects[name] if o not in old] + [item]
+            self.event(name, "MODIFIED" if old else "ADDED", item)
+
+    def delete(self, name, item_name):
+        with self.lock:
+            for item in [o for o in self.objects[name] if o["metadata"]["name"] == item_name]:
+                self.objects[name].remove(item)
+                self.event(name, "DELETED", item)
+
+    def bookmark(self, name):
+        self.event(name, "BOOKMARK", {"kind": KINDS[name], "metadata": {}})
+
+    def drop_watches(self):
+        with self.lock:
+            self.drops += 1
+            self.news.notify_all()
+
+    def forget(self):
+        """What happened until now is too old to go on from."""
+        with self.lock:
+            self.events, self.version = [], self.version + 1
+            self.oldest = self.version
+
+    def lists(self):
+        return [r for r in self.requests if "watch=" not in r and "continue=" not in r]
+
+    def watches(self):
+        return [r for r in self.requests if "watch=" in r]
+
     def close(self):
         self.closed = True
+        with self.lock:
+            self.news.notify_all()
         self.server.shutdown()
         self.server.server_close()

@@ -44,7 +44,7 @@ static void test_config_errors(void **state)
 	fails("scrape_configs:\n- job_name: a\n  dns_sd_configs: [{names: [x], type: A}]\n", 3, "dns_sd_configs: type A needs a port",
 		NULL);
 	fails("scrape_configs:\n- job_name: a\n  kubernetes_sd_configs: [{role: pods}]\n", 3,
-		"kubernetes_sd_configs: role must be node, pod, service, endpoints or endpointslice", NULL);
+		"kubernetes_sd_configs: role must be node, pod, service, endpoints, endpointslice or ingress", NULL);
 }
 
 static void test_config_leaves_out(void **state)
@@ -57,7 +57,7 @@ static void test_config_leaves_out(void **state)
 				 "- job_name: b\n"
 				 "  oauth2: {client_id: x}\n"
 				 "- job_name: c\n"
-				 "  kubernetes_sd_configs: [{role: ingress}]\n"
+				 "  kubernetes_sd_configs: [{role: pod, kubeconfig_file: x}]\n"
 				 "remote_read: []\n",
 		NULL);
 	assert_non_null(c);
@@ -68,7 +68,7 @@ static void test_config_leaves_out(void **state)
 	assert_true(str_starts(c->notes.items[0], STR("prometheus.yml:10: remote_read is left out")));
 	assert_true(str_starts(c->notes.items[1], STR("prometheus.yml:4: job \"a\": consul_sd_configs is not served here")));
 	assert_true(str_starts(c->notes.items[2], STR("prometheus.yml:7: job \"b\" is left out: oauth2")));
-	assert_true(str_starts(c->notes.items[3], STR("prometheus.yml:9: job \"c\": kubernetes role ingress")));
+	assert_true(str_starts(c->notes.items[3], STR("prometheus.yml:9: job \"c\": kubeconfig_file")));
 	assert_str(c->external_labels[0].value, "x$y");
 	config_free(c);
 }
