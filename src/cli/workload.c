@@ -241,7 +241,7 @@ static size_t cells_to_buckets(struct arena *arena, const struct reading *r, con
 
 	if (r->kind != READING_CELLS)
 		return 0;
-	*buckets = b = ARENA_ARRAY(arena, struct length_bucket, r->cell_count + 1);
+	*buckets = b = ARENA_ARRAY(arena, struct length_bucket, 2 * r->cell_count);
 	for (size_t i = 0; i < r->cell_count; i++) {
 		const struct reading_cell *c = &r->cells[i];
 		/* beyond the last bound: as long again */
@@ -249,6 +249,9 @@ static size_t cells_to_buckets(struct arena *arena, const struct reading *r, con
 
 		if (!(most >= 1) || most > WORKLOAD_TOKENS_MAX || (count && most <= b[count - 1].most))
 			continue;
+		/* empty cells before it are left out */
+		if (c->low >= 1 && (!count || c->low > b[count - 1].most))
+			b[count++] = (struct length_bucket){ (uint32_t)c->low, 0 };
 		b[count++] = (struct length_bucket){ (uint32_t)most, c->count > 0 ? c->count : 0 };
 	}
 	return count;
