@@ -45,9 +45,7 @@ static bool range_read(struct sweep *s, struct error *e)
 	if (dots < 0 || !number_parse(str_head(text, (size_t)dots), &s->from) || !number_parse(str_skip(text, (size_t)dots + 2), &s->to) ||
 		!(s->from >= 1e-3) || !(s->to > s->from) || s->to > 1e6)
 		return error_set(e, EXIT_USAGE, "--sweep-rates is FROM..TO in requests/s, such as 1..64, not \"%s\"", s->b->a->sweep_rates);
-	if (!number_parse(str_from(s->b->a->attainment), &s->attainment) || !(s->attainment > 0 && s->attainment <= 1))
-		return error_set(e, EXIT_USAGE, "--attainment is a share, such as 0.95, not \"%s\"", s->b->a->attainment);
-	return true;
+	return number_parse(str_from(s->b->a->attainment), &s->attainment); /* checked with the others */
 }
 
 static bool sweep_check(struct sweep *s, struct error *e)
