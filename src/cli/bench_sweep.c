@@ -22,7 +22,8 @@ struct sweep_step {
 	double rate, offered, good_rate, attainment;
 	double low; /* lower end of the attainment's interval */
 	size_t judged, failed;
-	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms, waiting;
+	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms, prompt_tokens, output_tokens;
+	size_t engines;
 	int binding;
 	bool holds, client_bound, has_lost;
 };
@@ -83,7 +84,9 @@ static void step_fill(struct sweep_step *step, const struct bench *b, const stru
 	step->ttft_p99_ms = tally_figure(t, TALLY_TTFT_DUE, 0.99, 0.95).value;
 	step->tpot_p99_ms = tally_figure(t, TALLY_TPOT, 0.99, 0.95).value;
 	step->e2e_p99_ms = tally_figure(t, TALLY_E2E_DUE, 0.99, 0.95).value;
-	step->waiting = r->server ? server_watch_value(r->server, "waiting") : NAN;
+	step->prompt_tokens = tally_mean(t, TALLY_PROMPT_TOKENS).value;
+	step->output_tokens = tally_mean(t, TALLY_OUTPUT_TOKENS).value;
+	step->engines = r->server ? server_watch_targets(r->server) : 1;
 	step->binding = t->binding;
 	step->client_bound = r->load.client_bound;
 	step->holds = due && share.value >= attainment;
@@ -233,6 +236,25 @@ static void sweep_json(const struct sweep *s, struct buf *out)
 	buf_add_c(out, '\n');
 }
 
+static bool thresholds_save(const struct sweep *s, struct error *e)
+{
+	double held = highest_held(s);
+	const struct sweep_step *step = step_of(s, held);
+	struct bench_knee knee;
+
+	if (!s->b->a->thresholds)
+		return true;
+	if (!step || isnan(step->prompt_tokens) || isnan(step->output_tokens))
+		return error_set(e, EXIT_UNKNOWN, "no thresholds: %s",
+			step ? "the server does not tell how long prompts and answers are" : "no rate held the limits");
+	knee = (struct bench_knee){ held, step->engines, step->prompt_tokens, step->output_tokens, step->ttft_p99_ms, step->tpot_p99_ms,
+		step->e2e_p99_ms };
+	if (!bench_thresholds_write(s->b, &knee, e))
+		return false;
+	log_note("thresholds in %s: goodput check --catalog %s ...", s->b->a->thresholds, s->b->a->thresholds);
+	return true;
+}
+
 int bench_sweep(struct bench *b)
 {
 	struct sweep s = { .b = b, .salt = b->plan.salt };
@@ -254,5 +276,7 @@ int bench_sweep(struct bench *b)
 						     : EXIT_FINE;
 	status = b->a->global.json ? page_output_document(&page, status) : page_output(&page, status);
 	page_fini(&page);
+	if (ok && !thresholds_save(&s, &e))
+		status = command_failed(&e);
 	return status;
 }
