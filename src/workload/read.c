@@ -270,7 +270,7 @@ static bool setting_value(const struct yaml *node, struct buf *out, struct error
 	else if (!node->quoted && number_parse(node->text, &number) && isfinite(number))
 		buf_add_double(out, number);
 	else
-		buf_add_json(out, node->text);
+		content_add_text(out, node->text);
 	return true;
 }
 
