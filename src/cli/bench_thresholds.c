@@ -98,7 +98,7 @@ static void limit_write(struct buf *out, const char *name, double ms, bool *firs
 {
 	if (isnan(ms))
 		return;
-	buf_printf(out, "%s%s: %.6gms", *first ? "" : ", ", name, ms < 10 ? ceil(ms * 100) / 100 : ceil(ms));
+	buf_printf(out, "%s%s: %.6gms", *first ? "" : ", ", name, ceil(ms)); /* durations are whole milliseconds */
 	*first = false;
 }
 
