@@ -113,7 +113,8 @@ const char *server_watch_trouble(const struct server_watch *s); /* NULL: there a
 bool bench_files_check(const struct bench_arguments *a, struct error *e);
 bool bench_files_write(const struct bench *b, const struct bench_run *run, struct error *e);
 
-/* bench_sweep.c */
+/* bench_sweep.c: what a sweep needs is checked before any load. */
+bool bench_sweep_check(const struct bench *b, struct error *e);
 int bench_sweep(struct bench *b);
 
 /* bench_thresholds.c: the highest rate that held, and what was seen at it. */
