@@ -1,9 +1,12 @@
 /* load: documents and the readers of nodes that all sections share. */
 #include "catalog/load.h"
 
+#include "base/clock.h"
+#include "base/log.h"
+
 #include <ctype.h>
 
-static const char *const catalog_keys[] = { "metrics", "engines", "signals", "findings", "pools",
+static const char *const catalog_keys[] = { "metrics", "engines", "signals", "findings", "pools", "thresholds",
 	/* The rest of a goodput.yaml, which has Prometheus's shape, is for others. */
 	"global", "scrape_configs", "scrape_config_files", "rule_files", "alerting", "remote_write", "remote_read", "storage", "tracing",
 	"otlp", "runtime", NULL };
@@ -54,9 +57,30 @@ static bool load_sections(struct loader *l, const struct yaml *root, struct erro
 	return true;
 }
 
+/* A file of thresholds says with what they were measured and how long that holds. One that is out of date is left out, aloud. */
+static bool load_thresholds(const struct yaml *map, struct str source, bool *expired, struct error *e)
+{
+	static const char *const known[] = { "workload", "rate", "recovery", "measured", "expires", NULL };
+	struct str expires = STR_EMPTY;
+	int64_t now = clock_now_ms(), until;
+
+	if (!map)
+		return true;
+	if (!load_is_map(map, "thresholds", e) || !yaml_only(map, known, e) || !yaml_get_str(map, "expires", &expires, e))
+		return false;
+	if (!expires.ptr || !time_parse(expires, now, &until))
+		return yaml_error(map, e, "thresholds: \"expires\" is a time, such as 2027-01-31T00:00:00Z");
+	*expired = now >= until;
+	if (*expired)
+		log_warning(STR_FMT ": these thresholds expired on " STR_FMT " and are not used: measure again (goodput bench --sweep)",
+			STR_ARG(source), STR_ARG(expires));
+	return true;
+}
+
 bool load_text(struct loader *l, struct str source, struct str text, struct error *e)
 {
 	struct yaml *root = yaml_parse(l->arena, source, text, e);
+	bool expired = false;
 
 	if (!root)
 		return false;
@@ -67,7 +91,8 @@ bool load_text(struct loader *l, struct str source, struct str text, struct erro
 			root, e, "a catalogue file is a map with the keys metrics, engines, signals, findings, pools, or one engine");
 	if (yaml_get(root, "engine"))
 		return load_engine(l, root, e);
-	return yaml_only(root, catalog_keys, e) && load_sections(l, root, e);
+	return yaml_only(root, catalog_keys, e) && load_thresholds(yaml_get(root, "thresholds"), source, &expired, e) &&
+	       (expired || load_sections(l, root, e));
 }
 
 static const char *node_kind_name(const struct yaml *node)

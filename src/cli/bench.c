@@ -59,7 +59,7 @@ static int bench_command(const struct command *self, void *arguments, const stru
 	a->no_progress = a->no_progress || a->global.quiet;
 	if (!bench_open(&b, a, operands, &e))
 		return command_failed(&e);
-	if (!bench_probe(&b, &e))
+	if ((a->sweep && !bench_sweep_check(&b, &e)) || !bench_probe(&b, &e))
 		status = command_failed(&e);
 	else
 		status = a->sweep ? bench_sweep(&b) : bench_once(&b);

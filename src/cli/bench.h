@@ -106,13 +106,24 @@ void server_watch_free(struct server_watch *s);
 double server_watch_value(const struct server_watch *s, const char *signal);
 /* The reading as people see it, into `out`. False: unknown; the reason is written. */
 bool server_watch_phrase(const struct server_watch *s, const char *signal, struct buf *out);
+size_t server_watch_targets(const struct server_watch *s);
 const char *server_watch_trouble(const struct server_watch *s); /* NULL: there are figures */
 
 /* bench_files.c: what the arguments ask to keep. */
 bool bench_files_check(const struct bench_arguments *a, struct error *e);
 bool bench_files_write(const struct bench *b, const struct bench_run *run, struct error *e);
 
-/* bench_sweep.c */
+/* bench_sweep.c: what a sweep needs is checked before any load. */
+bool bench_sweep_check(const struct bench *b, struct error *e);
 int bench_sweep(struct bench *b);
+
+/* bench_thresholds.c: the highest rate that held, and what was seen at it. */
+struct bench_knee {
+	double rate;
+	size_t engines;                      /* servers that share it */
+	double prompt_tokens, output_tokens; /* means */
+	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms;
+};
+bool bench_thresholds_write(const struct bench *b, const struct bench_knee *k, struct error *e);
 
 #endif

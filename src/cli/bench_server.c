@@ -221,6 +221,11 @@ bool server_watch_phrase(const struct server_watch *s, const char *signal, struc
 	return reading_known(r);
 }
 
+size_t server_watch_targets(const struct server_watch *s)
+{
+	return s->count;
+}
+
 const char *server_watch_trouble(const struct server_watch *s)
 {
 	if (s->has_watch)

@@ -296,6 +296,11 @@ static bool plan_arrivals(struct bench *b, struct error *e)
 		arrivals->process = (enum workload_process)(a->arrival - 1);
 	if (arrivals->process == WORKLOAD_CLOSED)
 		arrivals->ramp_seconds = 0;
+	if (a->sweep && !a->rate) { /* one rate is as good as any to check the rest with */
+		arrivals->process = arrivals->process == WORKLOAD_CLOSED ? WORKLOAD_POISSON : arrivals->process;
+		arrivals->rate = 1;
+		arrivals->concurrency = (uint32_t)a->concurrency;
+	}
 	if (!isnan(speed))
 		arrivals->speed = speed;
 	return plan_ramp(b, e);

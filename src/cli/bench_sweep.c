@@ -22,7 +22,8 @@ struct sweep_step {
 	double rate, offered, good_rate, attainment;
 	double low; /* lower end of the attainment's interval */
 	size_t judged, failed;
-	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms, waiting;
+	double ttft_p99_ms, tpot_p99_ms, e2e_p99_ms, prompt_tokens, output_tokens;
+	size_t engines;
 	int binding;
 	bool holds, client_bound, has_lost;
 };
@@ -37,24 +38,23 @@ struct sweep {
 
 /* ---- runs ---- */
 
-static bool range_read(struct sweep *s, struct error *e)
+static bool range_read(const char *rates, double *from, double *to, struct error *e)
 {
-	struct str text = str_from(s->b->a->sweep_rates);
+	struct str text = str_from(rates);
 	ptrdiff_t dots = str_search(text, STR(".."));
 
-	if (dots < 0 || !number_parse(str_head(text, (size_t)dots), &s->from) || !number_parse(str_skip(text, (size_t)dots + 2), &s->to) ||
-		!(s->from >= 1e-3) || !(s->to > s->from) || s->to > 1e6)
-		return error_set(e, EXIT_USAGE, "--sweep-rates is FROM..TO in requests/s, such as 1..64, not \"%s\"", s->b->a->sweep_rates);
-	if (!number_parse(str_from(s->b->a->attainment), &s->attainment) || !(s->attainment > 0 && s->attainment <= 1))
-		return error_set(e, EXIT_USAGE, "--attainment is a share, such as 0.95, not \"%s\"", s->b->a->attainment);
+	if (dots < 0 || !number_parse(str_head(text, (size_t)dots), from) || !number_parse(str_skip(text, (size_t)dots + 2), to) ||
+		!(*from >= 1e-3) || !(*to > *from) || *to > 1e6)
+		return error_set(e, EXIT_USAGE, "--sweep-rates is FROM..TO in requests/s, such as 1..64, not \"%s\"", rates);
 	return true;
 }
 
-static bool sweep_check(struct sweep *s, struct error *e)
+bool bench_sweep_check(const struct bench *b, struct error *e)
 {
-	const struct bench_arguments *a = s->b->a;
+	const struct bench_arguments *a = b->a;
+	double from, to;
 
-	if (slo_set_is_empty(&s->b->slo)) {
+	if (slo_set_is_empty(&b->slo)) {
 		error_set(e, EXIT_USAGE, "a sweep looks for the rate that holds limits, and there are none");
 		error_hint(e, "--goodput ttft:500 tpot:50");
 		return false;
@@ -64,9 +64,9 @@ static bool sweep_check(struct sweep *s, struct error *e)
 		error_hint(e, "long enough for a queue to build up: --duration 60s");
 		return false;
 	}
-	if (a->rate || a->ramp != RAMP_NONE || s->b->plan.arrivals.process == WORKLOAD_TRACE)
+	if (a->rate || a->ramp != RAMP_NONE || b->plan.arrivals.process == WORKLOAD_TRACE)
 		return error_set(e, EXIT_USAGE, "a sweep chooses the rates itself: no --request-rate, ramp or trace times");
-	return range_read(s, e);
+	return range_read(a->sweep_rates, &from, &to, e);
 }
 
 static void step_fill(struct sweep_step *step, const struct bench *b, const struct bench_run *r, double attainment)
@@ -85,7 +85,9 @@ static void step_fill(struct sweep_step *step, const struct bench *b, const stru
 	step->ttft_p99_ms = tally_figure(t, TALLY_TTFT_DUE, 0.99, 0.95).value;
 	step->tpot_p99_ms = tally_figure(t, TALLY_TPOT, 0.99, 0.95).value;
 	step->e2e_p99_ms = tally_figure(t, TALLY_E2E_DUE, 0.99, 0.95).value;
-	step->waiting = r->server ? server_watch_value(r->server, "waiting") : NAN;
+	step->prompt_tokens = tally_mean(t, TALLY_PROMPT_TOKENS).value;
+	step->output_tokens = tally_mean(t, TALLY_OUTPUT_TOKENS).value;
+	step->engines = r->server ? server_watch_targets(r->server) : 1;
 	step->binding = t->binding;
 	step->client_bound = r->load.client_bound;
 	step->holds = due && share.value >= attainment;
@@ -97,7 +99,6 @@ static bool sweep_run(struct sweep *s, double rate, struct error *e)
 	struct sweep_step *step = &s->steps[s->count];
 	struct bench_run run;
 
-	s->b->plan.arrivals.process = WORKLOAD_POISSON;
 	s->b->plan.arrivals.rate = rate;
 	s->b->plan.arrivals.ramp_seconds = 0;
 	s->b->plan.salt = s->salt + s->count; /* no run finds the last one's prompts in the cache */
@@ -235,14 +236,36 @@ static void sweep_json(const struct sweep *s, struct buf *out)
 	buf_add_c(out, '\n');
 }
 
+static bool thresholds_save(const struct sweep *s, struct error *e)
+{
+	double held = highest_held(s);
+	const struct sweep_step *step = step_of(s, held);
+	struct bench_knee knee;
+
+	if (!s->b->a->thresholds)
+		return true;
+	if (!step || isnan(step->prompt_tokens) || isnan(step->output_tokens))
+		return error_set(e, EXIT_UNKNOWN, "no thresholds: %s",
+			step ? "the server does not tell how long prompts and answers are" : "no rate held the limits");
+	knee = (struct bench_knee){ held, step->engines, step->prompt_tokens, step->output_tokens, step->ttft_p99_ms, step->tpot_p99_ms,
+		step->e2e_p99_ms };
+	if (!bench_thresholds_write(s->b, &knee, e))
+		return false;
+	log_note("thresholds in %s: goodput check --catalog %s ...", s->b->a->thresholds, s->b->a->thresholds);
+	return true;
+}
+
 int bench_sweep(struct bench *b)
 {
 	struct sweep s = { .b = b, .salt = b->plan.salt };
 	struct error e = { 0 };
 	struct page page;
-	bool ok = sweep_check(&s, &e) && sweep_search(&s, &e);
 	int status;
+	bool ok;
 
+	range_read(b->a->sweep_rates, &s.from, &s.to, NULL); /* both were checked with the others */
+	number_parse(str_from(b->a->attainment), &s.attainment);
+	ok = sweep_search(&s, &e);
 	if (!s.count)
 		return command_failed(&e);
 	page_init(&page, (enum color_when)b->a->global.color);
@@ -256,5 +279,7 @@ int bench_sweep(struct bench *b)
 						     : EXIT_FINE;
 	status = b->a->global.json ? page_output_document(&page, status) : page_output(&page, status);
 	page_fini(&page);
+	if (ok && !thresholds_save(&s, &e))
+		status = command_failed(&e);
 	return status;
 }

@@ -73,6 +73,10 @@ static void joint_text(const struct workload *w, const struct workload_profile *
 
 static void shared_text(const struct workload *w, const struct workload_profile *p, struct buf *out)
 {
+	if (p->shared == 0) {
+		buf_add_cstr(out, "no beginnings: every prompt is its own");
+		return;
+	}
 	buf_printf(out, "%.1f%c%% of prompt tokens were sent before as the beginning of a prompt", p->shared * 100, STICKY);
 	if (w->prefix.groups && w->prefix.tokens)
 		buf_printf(out, " (%u beginnings of %u tokens)", w->prefix.groups, w->prefix.tokens);

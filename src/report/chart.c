@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { COLOURS = 4, X_TICKS = 5, Y_TICKS = 4, POINTS_MAX = 2000 };
+enum { COLOURS = 4, X_TICKS = 5, Y_TICKS = 5, POINTS_MAX = 2000 };
 
 struct plot {
 	const struct html_chart *c;
@@ -81,7 +81,7 @@ static void draw_y_axis(struct plot *p)
 		svg_line(p->out, "grid", CHART_LEFT, at, CHART_WIDTH - CHART_RIGHT, at);
 		svg_text(p->out, "", "end", CHART_LEFT - 5, at + 4, str_of(text, scale_label(ticks[i], text)));
 	}
-	svg_text(p->out, "", "start", 0, 8, p->c->y.label);
+	svg_text(p->out, "", "start", 0, 11, p->c->y.label);
 }
 
 /* Every so many points are drawn; lines have no more detail than the screen. */
@@ -145,7 +145,7 @@ static void draw_mark(struct plot *p, const struct html_mark *m)
 		bool right = at > CHART_WIDTH * 0.7;
 
 		svg_line(p->out, "mark", at, CHART_TOP, at, CHART_HEIGHT - CHART_BOTTOM);
-		svg_text(p->out, "marked", right ? "end" : "start", at + (right ? -4 : 4), CHART_TOP + 10, m->label);
+		svg_text(p->out, "marked", right ? "end" : "start", at + (right ? -4 : 4), CHART_HEIGHT - CHART_BOTTOM - 7, m->label);
 		return;
 	}
 	double at = scale_place(&p->y, m->at);

@@ -87,8 +87,9 @@ struct html_timeline {
 	size_t delivery_count;
 	bool failed;
 };
-/* All begin at 0: the earlier of due and submitted. One axis. */
-void html_timelines(struct buf *out, struct str title, struct str note, const struct html_timeline *lines, size_t count);
+/* All begin at 0: the earlier of due and submitted. One axis. The table stands beside them; NULL: none. */
+void html_timelines(struct buf *out, struct str title, struct str note, const struct html_timeline *lines, size_t count,
+	const struct html_table *table);
 
 /* ---- changes ---- */
 

@@ -6,7 +6,7 @@
 
 /* Charts are drawn in these units and scaled to their column: 400 units are about as many pixels, so that text stays readable on a
  * telephone. */
-enum { CHART_WIDTH = 400, CHART_HEIGHT = 224, CHART_LEFT = 50, CHART_RIGHT = 12, CHART_TOP = 14, CHART_BOTTOM = 38 };
+enum { CHART_WIDTH = 400, CHART_HEIGHT = 236, CHART_LEFT = 50, CHART_RIGHT = 12, CHART_TOP = 26, CHART_BOTTOM = 38 };
 
 /* Value to place; an axis's numbers. */
 struct scale {

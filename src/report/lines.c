@@ -57,7 +57,8 @@ static void draw_timeline(struct buf *out, const struct html_timeline *t, const 
 		svg_line(out, "end", end, y - 5, end, y + 5);
 }
 
-void html_timelines(struct buf *out, struct str title, struct str note, const struct html_timeline *lines, size_t count)
+void html_timelines(
+	struct buf *out, struct str title, struct str note, const struct html_timeline *lines, size_t count, const struct html_table *table)
 {
 	struct scale x = { .start = SIDE, .length = WIDE - 2 * SIDE - 8 };
 	double ticks[TICKS_MAX], bottom = LINES_TOP + (double)count * ROW + 4;
@@ -67,7 +68,7 @@ void html_timelines(struct buf *out, struct str title, struct str note, const st
 		return;
 	for (size_t i = 0; i < count; i++)
 		x.to = fmax(x.to, last_of(&lines[i]) - origin(&lines[i]));
-	buf_add_cstr(out, "<figure>\n<h3>");
+	buf_add_cstr(out, "<figure class=\"wide\">\n<h3>");
 	html_text(out, title);
 	buf_add_cstr(out, "</h3>\n");
 	html_paragraph(out, note);
@@ -85,7 +86,10 @@ void html_timelines(struct buf *out, struct str title, struct str note, const st
 	for (size_t i = 0; i < count; i++)
 		draw_timeline(out, &lines[i], &x, LINES_TOP + (double)i * ROW);
 	svg_text(out, "", "middle", WIDE / 2.0, bottom + 28, STR("ms since the request was due"));
-	buf_add_cstr(out, "</svg>\n</figure>\n");
+	buf_add_cstr(out, "</svg>\n");
+	if (table)
+		html_table(out, table);
+	buf_add_cstr(out, "</figure>\n");
 }
 
 /* ---- changes ---- */
@@ -163,7 +167,7 @@ void html_changes(struct buf *out, struct str title, struct str note, const stru
 	reach = fmin(reach, REACH_MAX);
 	struct scale x = { .from = -reach * 100, .to = reach * 100, .start = SIDE, .length = WIDE - 2 * SIDE - 8 };
 
-	buf_add_cstr(out, "<figure>\n<h3>");
+	buf_add_cstr(out, "<figure class=\"wide\">\n<h3>");
 	html_text(out, title);
 	buf_add_cstr(out, "</h3>\n");
 	if (note.len)

@@ -184,7 +184,9 @@ static void chart_distribution(struct buf *out, struct arena *arena, const struc
 	html_chart(out, &(struct html_chart){ .title = str_from(d->title),
 				.note = str_from(d->note),
 				.x = { .label = str_from(d->axis), .log = true, .from = NAN, .to = NAN },
-				.y = { .label = STR("% of requests at or below"), .from = 0, .to = 100 },
+				.y = { .label = d->limit == SLO_MEASURES ? STR("% of gaps at or below") : STR("% of requests at or below"),
+					.from = 0,
+					.to = 100 },
 				.series = series,
 				.series_count = count,
 				.marks = &mark,
@@ -250,7 +252,7 @@ static void timeline_line(struct arena *arena, const struct timeline *t, struct 
 		.failed = !timeline_is_complete(t) };
 }
 
-static void worst_table(struct buf *out, struct arena *arena, const struct run_report *r)
+static void worst_table(struct arena *arena, const struct run_report *r, struct html_table *table)
 {
 	static const struct html_column columns[] = { { "request", false }, { "due at, s", true }, { "TTFT", true }, { "TPOT", true },
 		{ "E2E", true }, { "prompt", true }, { "output", true }, { "end", false } };
@@ -272,12 +274,13 @@ static void worst_table(struct buf *out, struct arena *arena, const struct run_r
 			: *t->finish                 ? str_from(t->finish)
 						     : str_from(timeline_outcome_name(t->outcome));
 	}
-	html_table(out, &(struct html_table){ .columns = columns, .column_count = COLUMNS, .cells = cells, .row_count = r->worst_count });
+	*table = (struct html_table){ .columns = columns, .column_count = COLUMNS, .cells = cells, .row_count = r->worst_count };
 }
 
 void run_charts_worst(struct buf *out, struct arena *arena, const struct run_report *r)
 {
 	struct html_timeline *lines = ARENA_ARRAY(arena, struct html_timeline, r->worst_count + 1);
+	struct html_table table;
 	size_t count = 0;
 
 	if (!r->worst_count)
@@ -288,12 +291,12 @@ void run_charts_worst(struct buf *out, struct arena *arena, const struct run_rep
 		if (t->submitted_ns != TIMELINE_NEVER)
 			timeline_line(arena, t, &lines[count++]);
 	}
+	worst_table(arena, r, &table);
 	html_section_open(out, STR("The worst requests"));
 	html_timelines(out, STR("Token timelines"),
 		STR("Thick: waiting, from the due time to the first output; the short bar is the moment of sending. Each stroke is a "
-		    "delivery, a longer one has several "
-		    "tokens. A cross is a failure."),
-		lines, count);
-	worst_table(out, arena, r);
+		    "delivery, a longer "
+		    "one has several tokens. A cross is a failure."),
+		lines, count, &table);
 	html_section_close(out);
 }

@@ -8,6 +8,7 @@
 /* ---- figures ---- */
 
 static const struct html_column figure_columns[] = { { "figure", false }, { "value", true }, { "", false } };
+static const struct html_column fact_columns[] = { { "fact", false }, { "value", false }, { "", false } }; /* values may be long texts */
 enum { FIGURE_COLUMNS = 3, FIGURES_MAX = 96 };
 
 struct figures {
@@ -132,8 +133,8 @@ static void section_figures(struct buf *out, struct arena *arena, const struct r
 	if (!f->count)
 		return;
 	html_section_open(out, STR("The run"));
-	html_table(out, &(struct html_table){
-				.columns = figure_columns, .column_count = FIGURE_COLUMNS, .cells = f->cells, .row_count = f->count });
+	html_table(out,
+		&(struct html_table){ .columns = fact_columns, .column_count = FIGURE_COLUMNS, .cells = f->cells, .row_count = f->count });
 	html_section_close(out);
 }
 

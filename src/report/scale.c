@@ -28,22 +28,29 @@ static size_t linear_ticks(struct scale *s, int wanted, double ticks[TICKS_MAX])
 	return count;
 }
 
-/* 1, 2 and 5 of each decade if there is room, else 1 only, of every few decades. */
+/* How fine: below a decade nearly every digit, then 1, 2 and 5, then decades, or every few of them. */
+static size_t log_digits(double decades, int wanted, const double **digits)
+{
+	static const double fine[] = { 1, 1.5, 2, 3, 4, 5, 6, 8 }, usual[] = { 1, 2, 5 };
+
+	*digits = decades < 1 ? fine : usual;
+	return decades < 1 ? sizeof fine / sizeof *fine : decades * 3 <= wanted + 2 ? 3 : 1;
+}
+
 static size_t log_ticks(struct scale *s, int wanted, double ticks[TICKS_MAX])
 {
-	static const double digits[] = { 1, 2, 5 };
+	const double *digits;
+	size_t count = 0, per_decade;
 	int low, high, every;
-	bool fine;
-	size_t count = 0;
 
 	if (!(s->to > s->from))
 		s->to = s->from * 2;
 	low = (int)floor(log10(s->from) + 1e-9);
 	high = (int)ceil(log10(s->to) - 1e-9);
-	fine = (high - low) * 3 <= wanted + 2;
-	every = fine ? 1 : (high - low) / wanted + 1;
+	per_decade = log_digits(log10(s->to / s->from), wanted, &digits);
+	every = per_decade > 1 ? 1 : (high - low) / wanted + 1;
 	for (int k = low; k <= high; k += every)
-		for (int d = 0; d < (fine ? 3 : 1); d++) {
+		for (size_t d = 0; d < per_decade; d++) {
 			double at = digits[d] * pow(10, k);
 
 			if (at >= s->from * 0.999 && at <= s->to * 1.001 && count < TICKS_MAX)

@@ -1,5 +1,7 @@
 #include "report/summary.h"
 
+#include "base/json.h"
+
 #include <math.h>
 #include <time.h>
 

@@ -3,7 +3,7 @@
 #ifndef GOODPUT_REPORT_SUMMARY_H
 #define GOODPUT_REPORT_SUMMARY_H
 
-#include "base/json.h"
+#include "base/buf.h"
 #include "slo/tally.h"
 
 struct summary_options {

@@ -85,6 +85,11 @@ static double invert(double (*cdf)(double x, double parameter), double parameter
 	return (low + high) / 2;
 }
 
+double beta_cdf(double x, double a, double b)
+{
+	return incomplete_beta(a, b, x);
+}
+
 static double normal_of(double x, double unused)
 {
 	return normal_cdf(x);

@@ -34,6 +34,7 @@ struct estimate share_estimate(size_t good, size_t count, double confidence);
 /* Special functions, for tests of their own: P(Bin(n, p) <= k); quantiles of the normal and of Student's t (two-sided helpers take the
  * lower tail). */
 double binomial_cdf(size_t k, size_t n, double p);
+double beta_cdf(double x, double a, double b); /* the regularised incomplete beta function */
 double normal_quantile(double p);
 double normal_cdf(double x);
 double student_quantile(double p, double degrees);

@@ -104,6 +104,9 @@ struct workload *workload_read_unhashed(const char *path, struct error *e);
 void content_write(const struct workload *w, struct buf *out);
 void content_write_hashed(const struct workload *w, struct buf *out);
 
+/* A text as a JSON string that YAML reads the same way. */
+void content_add_text(struct buf *out, struct str text);
+
 /* length.c */
 uint32_t length_draw(const struct length *l, struct rng *r);
 double length_mean(const struct length *l);

@@ -15,6 +15,30 @@ static void add_integer(struct buf *out, const char *key, uint64_t value)
 	buf_add_c(out, '\n');
 }
 
+/* Allowed in JSON as they are; in YAML they are line breaks, or not allowed. */
+static bool yaml_differs(uint32_t rune)
+{
+	return (rune >= 0x7f && rune < 0xa0) || rune == 0x2028 || rune == 0x2029 || rune == 0xfeff || rune == 0xfffe || rune == 0xffff;
+}
+
+void content_add_text(struct buf *out, struct str text)
+{
+	struct buf json;
+	uint32_t rune;
+
+	buf_init(&json, SIZE_MAX / 2);
+	buf_add_json(&json, text);
+	struct str rest = buf_str(&json);
+
+	for (size_t size; (size = str_rune(rest, &rune)) > 0; rest = str_skip(rest, size)) {
+		if (yaml_differs(rune))
+			buf_printf(out, "\\u%04x", rune);
+		else
+			buf_add(out, str_head(rest, size));
+	}
+	buf_fini(&json);
+}
+
 /* ---- lengths ---- */
 
 static void write_length(const struct length *l, struct buf *out)
@@ -47,7 +71,7 @@ static void write_mix(const struct workload *w, struct buf *out)
 		add_number(out, "  - share: ", c->share);
 		if (c->name.len) {
 			buf_add_cstr(out, "    name: ");
-			buf_add_json(out, c->name);
+			content_add_text(out, c->name);
 			buf_add_c(out, '\n');
 		}
 		buf_add_cstr(out, "    prompt: ");
@@ -135,7 +159,7 @@ static void add_text(struct buf *out, const char *key, struct str text)
 	if (!text.len)
 		return;
 	buf_add_cstr(out, key);
-	buf_add_json(out, text);
+	content_add_text(out, text);
 	buf_add_c(out, '\n');
 }
 

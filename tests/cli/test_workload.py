@@ -5,10 +5,12 @@ import os
 import re
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sim"))
-from program import CliTest, goodput, main
+from program import PROGRAM, CliTest, goodput, main
+from simlib import Sim
 
 SHARED = os.environ.get("GOODPUT_SHARED") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared")
 TRACES = os.path.join(SHARED, "traces")
@@ -96,6 +98,20 @@ class Freeze(Workload):
         self.assertLessEqual(facts["prompt_tokens"]["max"], 500)
         self.assertAlmostEqual(facts["prompt_tokens"]["mean"], 0.1 * 50.5 + 0.1 * 150.5 + 0.8 * 350.5, delta=5)
         self.assertAlmostEqual(facts["rank_correlation"], 0, delta=0.03)
+
+    def test_live(self):
+        with Sim("--self-traffic", "rate=40,prompt=600,output=20,prefix=0.5", program=PROGRAM) as sim:
+            deadline = time.monotonic() + 120
+            while (sim.value("vllm:request_success_total") or 0) < 60 and time.monotonic() < deadline:
+                time.sleep(0.1)
+            out = self.path("live.yaml")
+            result = goodput("workload", "freeze", f"127.0.0.1:{sim.port}", "--window", "3s", "--request-rate", "7", "-o", out, timeout=120)
+        self.assertEqual(result.status, 0, result.err)
+        facts = self.shown(out)
+        self.assertEqual((facts["source"], facts["arrivals"]["rate"]), ("metrics", 7))
+        self.assertGreater(facts["prompt_tokens"]["mean"], 300)
+        self.assertGreater(facts["shared"], 0.2)
+        self.assertTrue(any("found in the prefix cache" in remark for remark in facts["remarks"]), facts["remarks"])
 
     @unittest.skipUnless(os.path.isdir(TRACES), "no shared traces")
     def test_public_traces(self):
