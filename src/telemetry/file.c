@@ -241,7 +241,12 @@ bool goodput_file_linked(const struct goodput_file *f, const char *directory)
 	char path[PATH_SIZE];
 	struct stat st;
 
-	return !path_of(path, directory, "", f->name, "") && !stat(path, &st) && st.st_ino == f->inode && st.st_dev == f->device;
+	if (path_of(path, directory, "", f->name, ""))
+		return false;
+	/* A folder that cannot be searched just now says nothing. */
+	if (stat(path, &st))
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_ino == f->inode && st.st_dev == f->device;
 }
 
 /* The open, locked file of a predecessor. A damaged one is put aside under a name that no reader lists. */

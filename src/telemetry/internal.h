@@ -113,6 +113,7 @@ enum goodput_kind { GOODPUT_COUNTER, GOODPUT_GAUGE, GOODPUT_HISTOGRAM, GOODPUT_S
 #define GOODPUT_THREAD_CELLS_MAX 256
 #define GOODPUT_BOUNDS_MAX 1000
 #define GOODPUT_KEY_MAX (1 << 20)
+#define GOODPUT_TEXT_MAX (64 << 10) /* help, and all label values: at most six times as long as JSON */
 
 /* In memory that a forked child finds zeroed: there every slot is empty, so the first use finds its way to a file of the child's own. */
 struct goodput_slots {

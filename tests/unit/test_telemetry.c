@@ -3,6 +3,7 @@
 
 #include "metric_file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -268,6 +269,7 @@ static void nonsense_is_refused(void **state)
 			  *const ok[] = { "a", NULL };
 	const char *const pid[] = { "pid", NULL }, *const dunder[] = { "__x", NULL }, *const quantile[] = { "quantile", NULL };
 	const double falling[] = { 2, 1 }, nan_bound[] = { NAN };
+	static char large[70000];
 	goodput_family *f, *again;
 	goodput_counter *c;
 	goodput_gauge *g;
@@ -290,6 +292,9 @@ static void nonsense_is_refused(void **state)
 	assert_ptr_equal(f, again);
 	assert_int_equal(goodput_counter_family(r, "c", "other", ok, &again), GOODPUT_EXISTS);
 	assert_int_equal(goodput_gauge_new(r, "c_total", "", GOODPUT_GAUGE_ALL, &g), GOODPUT_EXISTS);
+	memset(large, 'x', sizeof large - 1);
+	assert_int_equal(goodput_counter_child(f, (const char *const[]){ large }, &c), GOODPUT_TOO_LARGE);
+	assert_int_equal(goodput_counter_family(r, "large", large, NULL, &again), GOODPUT_TOO_LARGE);
 	assert_int_equal(goodput_counter_child(f, bad, &c), GOODPUT_NOT_UTF8);
 	assert_null(c);
 	assert_int_equal(goodput_counter_child(f, NULL, &c), GOODPUT_INVALID);
@@ -696,12 +701,14 @@ static void full_disk_is_counted_in_memory(void **state)
 	none = before;
 	none.rlim_cur = 100;
 	setrlimit(RLIMIT_FSIZE, &none);
+	errno = EDOM;
 	assert_int_equal(goodput_histogram_new(r, "h", "", NULL, 0, &h), GOODPUT_OK);
 	assert_int_equal(goodput_gauge_new(r, "g", "", GOODPUT_GAUGE_MOSTRECENT, &g), GOODPUT_OK);
 	assert_int_equal(goodput_gauge_set(g, 4), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_gauge_set(g, 5), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_histogram_observe(h, 0.3), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_histogram_observe(h, 0.3), GOODPUT_UNSAVED);
+	assert_int_equal(errno, EDOM);
 	assert_int_equal(goodput_counter_inc(early), GOODPUT_OK); /* its cell is there already */
 	health = health_of(r);
 	assert_int_equal(health.status, GOODPUT_TOO_LARGE);
