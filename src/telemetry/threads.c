@@ -89,11 +89,8 @@ static void after_fork_child(void)
 	for (struct goodput_registry *r = registries; r; r = r->next) {
 		r->news = -1;
 		goodput_arena_wipe(&r->arena);
-		for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++) {
-			if (r->files[i].fd >= 0)
-				close(r->files[i].fd);
-			r->files[i].fd = -1;
-		}
+		for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++)
+			goodput_file_drop(&r->files[i]);
 	}
 }
 

@@ -4,11 +4,13 @@
 #include "metric_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -514,6 +516,35 @@ static void bare_clone(void **state)
 	child_counts_in_its_own_file(true);
 }
 
+/* A lock lives as long as any descriptor or mapping of the file: the child must have none. */
+static void idle_child_does_not_hold_its_parents_lock(void **state)
+{
+	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
+	int fd, ready[2], end[2];
+	char byte = 0;
+	pid_t child;
+
+	goodput_counter_inc(counter_of(r, "c"));
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		_exit(write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	fd = open(mine("counter"), O_RDONLY);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	goodput_registry_close(r);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(fd);
+	close(end[1]);
+	wait_for(child);
+	close(end[0]);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void closing_in_a_child_leaves_the_parents_files(void **state)
 {
 	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
@@ -749,6 +780,37 @@ static void second_registry_waits_for_the_first(void **state)
 	goodput_registry_close(second);
 }
 
+/* As daemons do; and then the number of the descriptor is given to another file, which must not be written. */
+static void descriptors_may_be_closed_by_the_host(void **state)
+{
+	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
+	goodput_counter *c = counter_of(r, "c");
+	char others[300];
+	struct stat st;
+
+	goodput_counter_inc(c);
+	snprintf(others, sizeof others, "%s/others", directory);
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	for (int i = 0; i < 32; i++)
+		assert_true(open(others, O_RDWR | O_CREAT, 0600) >= 3);
+	assert_int_equal(goodput_counter_inc(c), GOODPUT_OK);
+	assert_int_equal(goodput_counter_add(counter_of(r, "d"), 2), GOODPUT_OK);
+	assert_true(sum("counter", NULL) == 4);
+	for (int i = 0; i < 200; i++) { /* grows */
+		char name[32];
+
+		snprintf(name, sizeof name, "grown%d", i);
+		assert_int_equal(goodput_counter_inc(counter_of(r, name)), GOODPUT_OK);
+	}
+	assert_true(sum("counter", NULL) == 204);
+	assert_int_equal(stat(others, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	goodput_registry_close(r);
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+}
+
 static void removed_files_come_back(void **state)
 {
 	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
@@ -788,6 +850,7 @@ int main(void)
 		TEST(cells_of_ended_threads_are_used_again),
 		TEST(forked_child),
 		TEST(bare_clone),
+		TEST(idle_child_does_not_hold_its_parents_lock),
 		TEST(closing_in_a_child_leaves_the_parents_files),
 		TEST(forks_beside_busy_threads),
 		TEST(counters_of_a_predecessor_go_on),
@@ -796,6 +859,7 @@ int main(void)
 		TEST(dead_process_is_marked),
 		TEST(full_disk_is_counted_in_memory),
 		TEST(second_registry_waits_for_the_first),
+		TEST(descriptors_may_be_closed_by_the_host),
 		TEST(removed_files_come_back),
 	};
 
