@@ -6,8 +6,8 @@
  * Threads: every function may be called from any thread, except that a registry must not be used during or after its close. Updating a
  * series that the calling thread used before takes no lock. Nothing here may be called from a signal handler.
  * Forks: a forked child may go on with the same handles. It writes files of its own, and creates a series there at its first use.
- * Errors: no function ends the process, writes to its streams or changes errno's meaning for the caller: what failed is returned. While the
- * directory cannot be written (full, gone, another user's), updates are counted in memory and put into the file once it can.
+ * Errors: no function ends the process or writes to its streams: what failed is returned. Updates leave errno alone. While the directory
+ * cannot be written (full, gone, another user's), updates are counted in memory and put into the file once it can.
  *
  * Compiles as C11 and as C++11. Link with -lgoodput (pkg-config goodput).
  */
@@ -40,7 +40,7 @@ enum goodput_status {
 	GOODPUT_DENIED,       /* no permission */
 	GOODPUT_NO_SPACE,     /* disk or quota is full */
 	GOODPUT_BUSY,         /* another live writer holds the file of this pid (a second registry, or a pid namespace beside ours) */
-	GOODPUT_TOO_LARGE,    /* a file would grow beyond the 2 GiB of its format, or a key beyond 1 MiB */
+	GOODPUT_TOO_LARGE,    /* a file would grow beyond 2 GiB or the process's limit, or texts are beyond 64 KiB */
 	GOODPUT_NO_MEMORY,
 	GOODPUT_IO /* any other failure of the system */
 };

@@ -71,7 +71,8 @@ void collect_log_report(struct collect_log *log, const struct collect_report *r)
 		char name[200];
 
 		/* Texts may hold figures that change: a fault is its kind and its file. */
-		snprintf(name, sizeof name, "%s%s%s", r->faults[i].kind, *r->faults[i].file ? ": " : "", r->faults[i].file);
+		snprintf(name, sizeof name, "%s%s%s", r->faults[i].kind, *r->faults[i].file && !r->faults[i].is_group ? ": " : "",
+			r->faults[i].is_group ? "" : r->faults[i].file);
 		if (log_knows(log, name))
 			continue;
 		fault_log(&r->faults[i]);

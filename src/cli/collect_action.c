@@ -54,22 +54,26 @@ static int fold(const struct collect_arguments *a, const char *path)
 {
 	struct collector *c = collector_new(path, &a->collect);
 	const struct collect_report *r = collector_scrape(c);
-	struct collect_fold folded;
+	struct collect_fold folded = { 0 };
 	struct error e = { 0 };
+	size_t files = 0;
 	int status = EXIT_FINE;
+	bool ok = true;
 
-	if (r->directory != COLLECT_READ) {
+	do {
+		ok = r->directory == COLLECT_READ && collector_fold(c, a->force, &folded, &e);
+		files += folded.files;
+	} while (ok && folded.files && (r = collector_scrape(c)));
+	if (!ok && !e.set)
 		error_set(&e, EXIT_UNKNOWN, "%s", r->faults[0].text);
-		status = command_failed(&e);
-	} else if (!collector_fold(c, a->force, &folded, &e)) {
+	if (!ok) {
 		status = command_failed(&e);
 	} else if (folded.busy) {
 		log_warning("%s is being folded by another process", path);
 		status = EXIT_WARNING;
 	} else {
-		log_note("%s: %zu file%s of %zu dead writer%s folded", path, folded.files, plural(folded.files),
-			folded.files ? folded.writers : 0, plural(folded.files ? folded.writers : 0));
-		if (!folded.files && r->writers[COLLECT_UNKNOWN] && !a->force)
+		log_note("%s: %zu file%s of dead writers folded", path, files, plural(files));
+		if (!files && r->writers[COLLECT_UNKNOWN] && !a->force)
 			log_note("%zu writer%s not seen from here; when they have ended and this is their container: --force",
 				r->writers[COLLECT_UNKNOWN], r->writers[COLLECT_UNKNOWN] == 1 ? " is" : "s are");
 	}

@@ -13,7 +13,7 @@
 enum {
 	PAGE_MAX = 1 << 30,
 	HOUSEKEEPING_MS = 200,
-	FOLD_MS = 5000 /* at most so often */
+	FOLD_MS = 1000 /* at most so often */
 };
 
 struct exporter {
@@ -51,15 +51,19 @@ static void fold_dead(struct exporter *e)
 	collect_log_report(&e->log, r);
 	if (!r->writers[COLLECT_DEAD])
 		return;
-	if (!collector_fold(e->collector, false, &folded, &error)) {
-		fold_failed(e, &error);
-		return;
-	}
-	e->folds += folded.files > 0;
-	e->folded_files += folded.files;
-	e->folds_failed = 0;
-	if (folded.files)
-		log_note("folded %zu files of dead writers", folded.files);
+	do {
+		if (!collector_fold(e->collector, false, &folded, &error)) {
+			fold_failed(e, &error);
+			return;
+		}
+		e->folds += folded.files > 0;
+		e->folded_files += folded.files;
+		e->folds_failed = 0;
+		if (folded.files) {
+			log_note("folded %zu file%s of dead writers", folded.files, folded.files == 1 ? "" : "s");
+			collect_log_report(&e->log, collector_scrape(e->collector));
+		}
+	} while (folded.files && !command_stop);
 }
 
 static void own_counters(const struct exporter *e, enum collect_format format, struct buf *out)

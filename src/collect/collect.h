@@ -58,6 +58,7 @@ const char *collect_writer_name(enum collect_writer w);
 
 struct collect_fault {
 	const char *kind;        /* "truncated", "dead-writer": a stable word */
+	bool is_group;           /* about several files or writers, of which `file` is one */
 	enum exit_status status; /* EXIT_FINE: worth knowing, no fault */
 	char file[128];          /* name in the directory, or "" for the directory itself */
 	char text[320];          /* one sentence: what, why, how to fix */

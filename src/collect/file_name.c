@@ -37,17 +37,21 @@ static void mode_parse(struct str word, struct file_name *n)
 			n->mode = (enum gauge_mode)m;
 }
 
-/* The number behind the last '_'. */
+/* "12" or "12-api" behind the last '_': a process, and what tells two writers in it apart. */
 static int64_t writer_of(struct str stem)
 {
-	size_t digits = 0;
+	size_t from = stem.len, digits = 0;
 	int64_t pid;
 
-	while (digits < stem.len && stem.ptr[stem.len - 1 - digits] >= '0' && stem.ptr[stem.len - 1 - digits] <= '9')
+	while (from && stem.ptr[from - 1] != '_')
+		from--;
+	struct str word = str_skip(stem, from);
+
+	while (digits < word.len && word.ptr[digits] >= '0' && word.ptr[digits] <= '9')
 		digits++;
-	if (!digits || digits == stem.len || stem.ptr[stem.len - 1 - digits] != '_')
+	if (!from || !digits || (digits < word.len && word.ptr[digits] != '-'))
 		return -1;
-	return number_parse_i64(str_skip(stem, stem.len - digits), &pid) && pid > 0 && pid <= INT32_MAX ? pid : -1;
+	return number_parse_i64(str_head(word, digits), &pid) && pid > 0 && pid <= INT32_MAX ? pid : -1;
 }
 
 bool file_name_parse(struct str name, struct file_name *n, const char **why)

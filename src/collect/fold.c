@@ -299,11 +299,14 @@ static void archive_lift(struct archive *a, struct metric_file *const *files, si
 
 /* ---- one fold ---- */
 
+enum { FOLD_FILES_MAX = 400 /* in one fold: a descriptor each */ };
+
 struct fold {
 	struct collector *collector;
 	int folder;
 	VEC(struct metric_file *) read; /* values of now of all files that take part, in order of names */
 	VEC(struct archive *) archives;
+	VEC(int) locks;
 	struct buf journal;
 };
 
@@ -333,7 +336,24 @@ static bool is_dead(const struct collector *c, const struct metric_file *f, bool
 		return false;
 	if (c->health.elsewhere || !(w->state == COLLECT_DEAD || (force && w->state == COLLECT_UNKNOWN)))
 		return false;
-	return !process_look(f->name.pid, &p);
+	/* Missed at two looks, between which nothing moved. */
+	return (force || w->absent > 1) && !process_look(f->name.pid, &p);
+}
+
+/* Writers of libgoodput hold a lock on their files while they live, in whichever container. Taken here until the files are gone. */
+static bool file_take(struct fold *fold, const struct metric_file *f)
+{
+	int fd = openat(fold->folder, f->name_text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat s;
+
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &s) != 0 || !is_same_file(fold->folder, f->name_text, (int64_t)s.st_ino)) {
+		close(fd);
+		return false;
+	}
+	VEC_PUSH(&fold->locks, fd);
+	return true;
 }
 
 static bool is_kept(const struct file_name *n)
@@ -364,11 +384,10 @@ static struct archive *archive_of(struct fold *fold, const struct metric_file *f
 static bool fold_read(struct fold *fold, bool force, struct collect_fold *result, struct error *e)
 {
 	struct collector *c = fold->collector;
-	int64_t last_pid = -1;
 
 	VEC_EACH (&c->folder.files, place) {
 		struct metric_file *f = metric_file_new(str_from((*place)->name_text), (*place)->inode);
-		bool dead = is_dead(c, *place, force);
+		bool dead = result->files < FOLD_FILES_MAX && is_dead(c, *place, force) && file_take(fold, *place);
 
 		metric_file_refresh(f, &c->reader);
 		f->folding = dead || f->name.folded;
@@ -378,13 +397,10 @@ static bool fold_read(struct fold *fold, bool force, struct collect_fold *result
 		if (f->state != COLLECT_FILE_OK && f->state != COLLECT_FILE_NEW)
 			return error_set(e, EXIT_WARNING, "nothing was folded: %s: %s", f->name_text, f->why);
 		result->files++;
-		last_pid = f->name.pid;
 		if (is_kept(&f->name) && f->entries.count)
 			archive_of(fold, f);
 	}
-	VEC_EACH (&c->health.writers, w)
-		result->writers += w->state == COLLECT_DEAD || (force && w->state == COLLECT_UNKNOWN);
-	return last_pid >= 0;
+	return result->files > 0;
 }
 
 static void fold_sum(struct fold *fold)
@@ -512,6 +528,9 @@ static void fold_fini(struct fold *fold)
 		mem_free((*a)->index);
 		mem_free(*a);
 	}
+	VEC_EACH (&fold->locks, fd)
+		close(*fd);
+	VEC_FREE(&fold->locks);
 	VEC_FREE(&fold->read);
 	VEC_FREE(&fold->archives);
 	buf_fini(&fold->journal);

@@ -34,11 +34,11 @@ static bool is_metric_file(struct str name, int64_t pid)
 	return file_name_is_ours(name) && file_name_parse(name, &n, &why);
 }
 
-/* And what folding keeps there. */
+/* And what folding keeps there, and what a writer left unfinished or put aside. */
 static bool is_ours(struct str name, int64_t pid)
 {
 	return is_metric_file(name, pid) || str_is(name, ".goodput.lock") || str_starts(name, STR(".goodput-fold")) ||
-	       (str_starts(name, STR(".")) && str_ends(name, STR("_folded.db.new")));
+	       (str_starts(name, STR(".")) && str_ends(name, STR(".db.new"))) || str_ends(name, STR(".db.damaged"));
 }
 
 static bool is_live_gauge_of(struct str name, int64_t pid)

@@ -20,8 +20,8 @@ bool collect_mark_dead(const char *path, int64_t pid, bool force, size_t *remove
  * point is finished or undone by the next reader, and no reader of ours sees half of one. Files of writers that are alive are never
  * touched. */
 struct collect_fold {
-	size_t writers, files; /* folded */
-	bool busy;             /* another process folds: nothing was done */
+	size_t files; /* folded; at most 400 at once */
+	bool busy;    /* another process folds: nothing was done */
 };
 bool collector_fold(struct collector *c, bool force, struct collect_fold *result, struct error *e);
 /* For tests: the process ends, as if killed, before the step of this number; 0: never. */

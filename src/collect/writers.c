@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { REUSED_MS = 2000 /* clocks of /proc and of files differ by less */ };
+enum {
+	REUSED_MS = 2000, /* clocks of /proc and of files differ by less */
+	STRIKES = 3
+};
 
 static int by_pid(const void *a, const void *b)
 {
@@ -40,8 +43,10 @@ static void writers_list(struct collector *c)
 			continue;
 		h->fresh.items[kept] = h->fresh.items[i];
 		if (before) {
-			h->fresh.items[kept].start_ms = before->start_ms;
-			h->fresh.items[kept].proven = before->proven;
+			const struct metric_file *file = h->fresh.items[kept].file;
+
+			h->fresh.items[kept] = *before;
+			h->fresh.items[kept].file = file;
 		}
 		kept++;
 	}
@@ -51,28 +56,75 @@ static void writers_list(struct collector *c)
 	h->fresh.count = 0;
 }
 
+/* Which writers' values moved since the last look. */
+static void moves_look(struct collector *c)
+{
+	struct health *h = &c->health;
+
+	VEC_EACH (&h->writers, w)
+		w->moved = false;
+	VEC_EACH (&c->folder.files, place) {
+		struct metric_file *f = *place;
+		struct writer *w = writer_find(h, h->writers.count, f->name.pid);
+
+		if (w && f->moves_looked && f->moves != f->moves_looked)
+			w->moved = true;
+		f->moves_looked = f->moves;
+	}
+}
+
+/* Has the process any file of its number mapped? */
+static enum process_maps maps_any(const struct collector *c, int64_t pid)
+{
+	enum process_maps maps = PROCESS_MAPS_HIDDEN;
+	struct stat s;
+
+	VEC_EACH (&c->folder.files, file) {
+		if ((*file)->name.pid != pid || fstatat(c->folder.descriptor, (*file)->name_text, &s, 0) != 0)
+			continue;
+		maps = process_maps_file(pid, &s);
+		if (maps != PROCESS_MAPS_NOT)
+			break;
+	}
+	return maps;
+}
+
 static enum collect_writer writer_state(struct collector *c, struct writer *w, const struct map *ids)
 {
 	char text[24];
 	struct process p;
-	struct stat s;
 
 	snprintf(text, sizeof text, "%lld", (long long)w->pid);
 	if (!map_has(ids, str_from(text)) || !process_look(w->pid, &p))
 		return COLLECT_DEAD;
-	if (w->start_ms != p.start_ms) {
-		enum process_maps maps =
-			fstatat(c->folder.descriptor, w->file->name_text, &s, 0) == 0 ? process_maps_file(w->pid, &s) : PROCESS_MAPS_HIDDEN;
+	/* Mappings of others' processes are hidden: such a one is known to be the writer once the file moves. */
+	bool moved = w->moved && p.owner == w->file->owner;
 
-		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && p.start_ms > w->file->born_ms + REUSED_MS))
+	if (w->start_ms != p.start_ms) {
+		enum process_maps maps = maps_any(c, w->pid);
+
+		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && !moved && p.start_ms > w->file->born_ms + REUSED_MS))
 			return COLLECT_REUSED;
 		w->start_ms = p.start_ms;
 		w->proven = maps == PROCESS_MAPS;
 	}
-	/* Mappings of processes of others are hidden: such a one is known to be the writer once the file moves. */
-	w->proven = w->proven || (p.owner == w->file->owner && w->file->moves_looked && w->file->moves != w->file->moves_looked);
+	w->proven = w->proven || moved;
 	c->health.visible = c->health.visible || w->proven;
 	return p.state == 'T' || p.state == 't' ? COLLECT_FROZEN : COLLECT_ALIVE;
+}
+
+/* A writer that is gone and yet writes, look after look, is seen by others only: it has its process id in another container. (Once may be a
+ * process that wrote and ended between two looks.) */
+static void absence_look(struct collector *c, struct writer *w)
+{
+	if (w->state != COLLECT_DEAD) {
+		w->absent = w->strikes = 0;
+	} else if (w->absent && w->moved) {
+		w->absent = 1;
+		c->health.elsewhere = c->health.elsewhere || ++w->strikes >= STRIKES;
+	} else {
+		w->absent++;
+	}
 }
 
 static void writers_fault(struct collector *c, enum collect_writer state, const char *kind, const char *what)
@@ -81,23 +133,12 @@ static void writers_fault(struct collector *c, enum collect_writer state, const 
 
 	VEC_EACH (&c->health.writers, w)
 		first = w->state == state && !first ? w : first;
-	if (first)
-		fault_add(c, true, kind, EXIT_WARNING, first->file->name_text, "%zu writer%s (the first: process %lld) %s",
-			c->report.writers[state], c->report.writers[state] == 1 ? "" : "s", (long long)first->pid, what);
-}
-
-static bool moved_unseen(struct collector *c)
-{
-	bool moved = false;
-
-	VEC_EACH (&c->folder.files, place) {
-		struct metric_file *f = *place;
-		const struct writer *w = writer_find(&c->health, c->health.writers.count, f->name.pid);
-
-		moved = moved || (f->moves_looked && f->moves != f->moves_looked && w && w->state == COLLECT_DEAD);
-		f->moves_looked = f->moves;
-	}
-	return moved;
+	if (!first)
+		return;
+	fault_add(c, true, kind, EXIT_WARNING, first->file->name_text, "%zu writer%s (the first: process %lld) %s",
+		c->report.writers[state], c->report.writers[state] == 1 ? "" : "s", (long long)first->pid, what);
+	if (c->health.slow.count)
+		c->health.slow.items[c->health.slow.count - 1].is_group = true;
 }
 
 void writers_look(struct collector *c, int64_t now_ms)
@@ -109,10 +150,12 @@ void writers_look(struct collector *c, int64_t now_ms)
 	writers_list(c);
 	map_init(&ids);
 	processes_list(&ids);
-	VEC_EACH (&h->writers, w)
+	moves_look(c);
+	VEC_EACH (&h->writers, w) {
 		w->state = writer_state(c, w, &ids);
+		absence_look(c, w);
+	}
 	map_fini(&ids);
-	h->elsewhere = h->elsewhere || moved_unseen(c);
 	VEC_EACH (&h->writers, w) {
 		if ((w->state == COLLECT_DEAD || w->state == COLLECT_REUSED) && (!h->visible || h->elsewhere))
 			w->state = COLLECT_UNKNOWN;

@@ -1,5 +1,6 @@
 #include "scrape/fleet.h"
 
+#include "collect/collect.h"
 #include "base/clock.h"
 #include "scrape/classify.h"
 #include "scrape/ingest.h"
@@ -17,6 +18,7 @@ void fleet_init(struct fleet *f, struct sink *sink)
 
 static void target_free(struct target *t)
 {
+	collector_free(t->collector);
 	expo_reader_free(t->reader);
 	ingest_free(t->ingest);
 	labels_unref(t->labels);

@@ -54,6 +54,7 @@ struct scrape_record {
 };
 
 struct job;
+struct collector;
 
 struct target {
 	struct str name;                   /* what people call it: "pod-a", "localhost:8000"; unique in the fleet; the instance label */
@@ -70,6 +71,7 @@ struct target {
 	})
 	health; /* /health answers, of recordings */
 	struct expo_reader *reader;
+	struct collector *collector; /* of a directory of metric files; NULL for addresses and before its first scrape */
 	struct ingest *ingest; /* what the last page held, for the next one; src/scrape/ingest.h */
 };
 

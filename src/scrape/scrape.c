@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/vec.h"
 #include "scrape/job.h"
+#include "scrape/metric_files.h"
 
 #include <stdio.h>
 
@@ -83,6 +84,11 @@ static const char *target_check(const struct target_text *parts)
 bool scrape_url(struct arena *arena, struct str text, struct str *url, struct str *name, struct error *e)
 {
 	struct target_text parts;
+	if (metric_files_named(text)) {
+		*name = arena_str(arena, str_starts(text, METRIC_FILES_SCHEME) ? str_skip(text, METRIC_FILES_SCHEME.len) : text);
+		*url = arena_printf(arena, "multiproc:" STR_FMT, STR_ARG(*name));
+		return true;
+	}
 	target_split(str_trim(text), &parts);
 	const char *why = target_check(&parts);
 	if (why)
@@ -143,12 +149,19 @@ void scrape_all(struct http_client *c, struct arena *arena, const struct fleet *
 	const char **failures = ARENA_ARRAY(arena, const char *, count + 1);
 	for (size_t i = 0; i < count; i++) {
 		struct error e = { 0 };
+		if (target_is_metric_files(f->targets.items[i])) {
+			requests[i].url = ""; /* is not asked */
+			continue;
+		}
 		if (target_request(arena, f->targets.items[i], o, &requests[i], &e))
 			continue;
 		failures[i] = arena_printf(arena, "%s", e.message).ptr;
 		requests[i].url = ""; /* is not asked */
 	}
 	http_fetch_all(c, arena, requests, answers, count, o->parallel, stop);
+	for (size_t i = 0; i < count && !(stop && *stop); i++)
+		if (target_is_metric_files(f->targets.items[i]))
+			metric_files_scrape(f->targets.items[i], arena, &answers[i]);
 	for (size_t i = 0; i < count; i++) {
 		if (!failures[i])
 			continue;

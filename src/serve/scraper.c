@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "scrape/metric_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,9 @@ static void scrape_begin(uv_timer_t *timer)
 	s->t_ms = aligned(s, now_ms);
 	s->daemon->self.scrape_late_s += now_ms > s->due_ms ? (double)(now_ms - s->due_ms) / 1000 : 0;
 	o.timeout_ms = s->timeout_ms;
-	if (target_request(&s->arena, s->target, &o, &s->request, &e)) {
+	if (target_is_metric_files(s->target)) {
+		metric_files_scrape(s->target, &s->arena, &s->answer);
+	} else if (target_request(&s->arena, s->target, &o, &s->request, &e)) {
 		s->fetch = fetcher_start(s->daemon->fetcher, &s->arena, &s->request, &s->answer, on_fetched, s);
 	} else {
 		s->answer = (struct http_answer){ .failure = HTTP_OTHER, .start_ms = now_ms };

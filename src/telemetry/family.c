@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LABELS_MAX = 64, NAME_SIZE_MAX = 1024 };
+
 static const double default_bounds[] = { .005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10 };
 
 /* What a family is declared with. */
@@ -31,12 +33,16 @@ static int declaration_check(const struct goodput_registry *r, const struct decl
 	if (!r || !goodput_name_valid(d->name, true) || !strcmp(d->name, "_total") || !d->help)
 		return GOODPUT_INVALID;
 	for (size_t i = 0; d->labels && d->labels[i]; i++) {
+		if (i >= LABELS_MAX || strlen(d->labels[i]) > NAME_SIZE_MAX)
+			return GOODPUT_TOO_LARGE;
 		if (!label_valid(d->kind, d->labels[i]))
 			return GOODPUT_INVALID;
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(d->labels[i], d->labels[j]))
 				return GOODPUT_INVALID;
 	}
+	if (strlen(d->name) > NAME_SIZE_MAX || strlen(d->help) > GOODPUT_TEXT_MAX)
+		return GOODPUT_TOO_LARGE;
 	if (d->bound_count > GOODPUT_BOUNDS_MAX)
 		return GOODPUT_INVALID;
 	for (size_t i = 0; i < d->bound_count; i++)
@@ -313,11 +319,16 @@ static struct goodput_series *series_new(struct goodput_family *f, const char *c
 
 static int series_make(struct goodput_family *f, const char *const *values, uint64_t hash, struct goodput_series **out)
 {
+	size_t text = 0;
 	int ignored;
 
-	for (size_t i = 0; i < f->label_count; i++)
+	for (size_t i = 0; i < f->label_count; i++) {
+		text += strlen(values[i]);
 		if (!goodput_utf8(values[i]))
 			return GOODPUT_NOT_UTF8;
+	}
+	if (text > GOODPUT_TEXT_MAX)
+		return GOODPUT_TOO_LARGE;
 	goodput_lock();
 	goodput_registry_own(f->registry);
 	*out = find(f, values, hash);

@@ -103,6 +103,13 @@ static int map(struct goodput_file *f, uint64_t begin, uint64_t end)
 	at = mmap(NULL, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, (off_t)begin);
 	if (at == MAP_FAILED)
 		return errno;
+	/* A mapping holds the file's lock like a descriptor: in a forked child it would outlive its owner. */
+	if (madvise(at, end - begin, MADV_DONTFORK)) {
+		int error = errno;
+
+		munmap(at, end - begin);
+		return error;
+	}
 	s[f->segment_count++] = (struct goodput_segment){ begin, end, at };
 	return 0;
 }
@@ -162,14 +169,30 @@ static int path_of(char path[PATH_SIZE], const char *directory, const char *befo
 	return snprintf(path, PATH_SIZE, "%s/%s%s%s", directory, before, name, after) < PATH_SIZE ? 0 : ENAMETOOLONG;
 }
 
-static void identify(struct goodput_file *f)
+static int identify(struct goodput_file *f)
 {
 	struct stat st;
 
-	if (!fstat(f->fd, &st)) {
-		f->inode = st.st_ino;
-		f->device = st.st_dev;
-	}
+	if (fstat(f->fd, &st))
+		return errno;
+	f->inode = st.st_ino;
+	f->device = st.st_dev;
+	f->size = (uint64_t)st.st_size;
+	return S_ISREG(st.st_mode) ? 0 : EINVAL;
+}
+
+bool goodput_file_ours(const struct goodput_file *f)
+{
+	struct stat st;
+
+	return f->fd >= 0 && !fstat(f->fd, &st) && st.st_ino == f->inode && st.st_dev == f->device;
+}
+
+void goodput_file_drop(struct goodput_file *f)
+{
+	if (goodput_file_ours(f))
+		close(f->fd);
+	f->fd = -1;
 }
 
 /* Gives the finished file its name; in place of what is there, or EEXIST. */
@@ -219,14 +242,14 @@ static int create(struct goodput_file *f, const char *directory, bool replace)
 	f->fd = hidden_open(hidden);
 	if (f->fd < 0)
 		return errno;
-	f->size = 0;
 	f->used = HEADER;
-	error = flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? errno : 0;
+	error = identify(f);
+	if (!error)
+		error = flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? errno : 0;
 	if (!error)
 		error = grow(f, 0);
 	if (!error) {
 		store_used(f, HEADER);
-		identify(f);
 		error = publish(hidden, path, replace);
 	}
 	if (error) {
@@ -241,7 +264,12 @@ bool goodput_file_linked(const struct goodput_file *f, const char *directory)
 	char path[PATH_SIZE];
 	struct stat st;
 
-	return !path_of(path, directory, "", f->name, "") && !stat(path, &st) && st.st_ino == f->inode && st.st_dev == f->device;
+	if (path_of(path, directory, "", f->name, ""))
+		return false;
+	/* A folder that cannot be searched just now says nothing. */
+	if (stat(path, &st))
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_ino == f->inode && st.st_dev == f->device;
 }
 
 /* The open, locked file of a predecessor. A damaged one is put aside under a name that no reader lists. */
@@ -268,22 +296,18 @@ static int take_over(struct goodput_file *f, const char *directory)
 
 static int open_existing(struct goodput_file *f, const char *directory, const char *path, bool keep)
 {
-	struct stat st;
-	int error = 0, old;
+	int error, old;
 
 	f->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (f->fd < 0)
 		return errno;
-	if (flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+	error = identify(f);
+	if (!error && flock(f->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		error = EWOULDBLOCK; /* a file system without locks is no obstacle */
-	else if (fstat(f->fd, &st))
-		error = errno;
-	else if (!S_ISREG(st.st_mode))
-		error = EINVAL;
+	if (!error)
+		error = identify(f); /* its size, now that nobody else writes */
 	if (error)
 		goto out;
-	identify(f);
-	f->size = (uint64_t)st.st_size;
 	if (!goodput_file_linked(f, directory)) {
 		error = EAGAIN; /* folded away while we waited for nothing */
 	} else if (keep) {
@@ -317,12 +341,34 @@ int goodput_file_open(struct goodput_file *f, const char *directory, unsigned va
 	return error ? fail(f, "opening", error) : 0;
 }
 
+int goodput_file_reopen(struct goodput_file *f, const char *directory)
+{
+	struct goodput_file again = *f;
+	char path[PATH_SIZE];
+	int error = path_of(path, directory, "", f->name, "");
+
+	f->fd = -1;
+	if (!error && (again.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)) < 0)
+		error = errno;
+	if (!error && !goodput_file_ours(&again))
+		error = ESTALE;
+	if (!error)
+		f->fd = again.fd;
+	else if (again.fd >= 0)
+		close(again.fd);
+	return error ? fail(f, "opening again", error) : 0;
+}
+
 void goodput_file_close(struct goodput_file *f)
 {
 	for (size_t i = 0; i < f->segment_count; i++)
 		munmap(f->segments[i].at, f->segments[i].end - f->segments[i].begin);
-	if (f->fd >= 0)
-		close(f->fd);
+	goodput_file_forget(f);
+}
+
+void goodput_file_forget(struct goodput_file *f)
+{
+	goodput_file_drop(f);
 	free(f->segments);
 	free(f->adopted);
 	f->fd = -1;

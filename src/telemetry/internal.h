@@ -92,6 +92,15 @@ struct goodput_file {
 int goodput_file_open(struct goodput_file *f, const char *directory, unsigned value_size, bool keep);
 /* Unmaps and closes; the file stays. */
 void goodput_file_close(struct goodput_file *f);
+/* The same in a forked child, which did not inherit the mappings. */
+void goodput_file_forget(struct goodput_file *f);
+/* Closes the descriptor alone, if it is still ours. */
+void goodput_file_drop(struct goodput_file *f);
+/* Is the descriptor still that of the file? A host that closes all that it does not know, as daemons do, may have given the number to
+ * another. */
+bool goodput_file_ours(const struct goodput_file *f);
+/* Opens the same file again after that; the mappings kept its lock. */
+int goodput_file_reopen(struct goodput_file *f, const char *directory);
 /* Appends whole entries, seen by readers all at once; *at is where the first begins. */
 int goodput_file_append(struct goodput_file *f, const void *entries, size_t size, uint32_t *at);
 /* The mapped value at this offset. */
@@ -113,6 +122,7 @@ enum goodput_kind { GOODPUT_COUNTER, GOODPUT_GAUGE, GOODPUT_HISTOGRAM, GOODPUT_S
 #define GOODPUT_THREAD_CELLS_MAX 256
 #define GOODPUT_BOUNDS_MAX 1000
 #define GOODPUT_KEY_MAX (1 << 20)
+#define GOODPUT_TEXT_MAX (64 << 10) /* help, and all label values: at most six times as long as JSON */
 
 /* In memory that a forked child finds zeroed: there every slot is empty, so the first use finds its way to a file of the child's own. */
 struct goodput_slots {

@@ -77,11 +77,11 @@ void goodput_registry_own(struct goodput_registry *r)
 	if (atomic_load_explicit(r->owner, memory_order_relaxed))
 		return;
 	for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++) {
-		goodput_file_close(&r->files[i]);
+		goodput_file_forget(&r->files[i]);
 		r->files[i].status = GOODPUT_OK;
 	}
 	for (size_t i = 0; i < r->stale_count; i++)
-		goodput_file_close(&r->stale[i]);
+		goodput_file_forget(&r->stale[i]);
 	r->stale_count = 0;
 	r->news = -1;
 	names_make(r);
@@ -156,7 +156,7 @@ static void remove_live_gauges(struct goodput_registry *r)
 	for (unsigned i = GOODPUT_FILE_GAUGE; i < GOODPUT_FILE_KINDS; i++) {
 		struct goodput_file *f = &r->files[i];
 
-		if (f->fd < 0 || strncmp(f->name, "gauge_live", 10) || !goodput_file_linked(f, r->directory))
+		if (!f->segment_count || strncmp(f->name, "gauge_live", 10) || !goodput_file_linked(f, r->directory))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", r->directory, f->name);
 		unlink(path);
@@ -168,13 +168,11 @@ void goodput_registry_close(goodput_registry *r)
 	if (!r)
 		return;
 	goodput_lock();
-	/* A forked child that never used it must not touch what is its parent's. */
-	if (atomic_load_explicit(r->owner, memory_order_relaxed)) {
-		for (struct goodput_family *f = r->families; f; f = f->next)
-			for (struct goodput_series *s = f->series; s; s = s->next)
-				goodput_series_flush(s);
-		remove_live_gauges(r);
-	}
+	goodput_registry_own(r); /* a forked child that never used it must not touch what is its parent's */
+	for (struct goodput_family *f = r->families; f; f = f->next)
+		for (struct goodput_series *s = f->series; s; s = s->next)
+			goodput_series_flush(s);
+	remove_live_gauges(r);
 	for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++)
 		goodput_file_close(&r->files[i]);
 	for (size_t i = 0; i < r->stale_count; i++)
@@ -190,7 +188,7 @@ static void health_files(const struct goodput_registry *r, goodput_health *h)
 	for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++) {
 		const struct goodput_file *f = &r->files[i];
 
-		if (f->fd >= 0) {
+		if (f->segment_count) {
 			h->files++;
 			h->bytes += f->used;
 		}

@@ -170,7 +170,10 @@ static void *slot_at(struct goodput_series *s, uint32_t index, int *status)
 	*status = before;
 	if (before && goodput_now_ns(CLOCK_MONOTONIC) < f->retry_ns)
 		return NULL;
-	*status = f->fd < 0 ? goodput_file_open(f, r->directory, r->value_size, kept(kind)) : GOODPUT_OK;
+	if (!f->segment_count)
+		*status = goodput_file_open(f, r->directory, r->value_size, kept(kind));
+	else
+		*status = goodput_file_ours(f) ? GOODPUT_OK : goodput_file_reopen(f, r->directory);
 	if (!*status)
 		slot = cells_make(s, f, status);
 	attempted(r, f, before, *status);
@@ -233,7 +236,7 @@ unsigned goodput_registry_heal(struct goodput_registry *r)
 	for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++) {
 		struct goodput_file *f = &r->files[i], *stale;
 
-		if (f->fd < 0 || goodput_file_linked(f, r->directory))
+		if (!f->segment_count || goodput_file_linked(f, r->directory))
 			continue;
 		removed++;
 		stale = realloc(r->stale, (r->stale_count + 1) * sizeof *stale);

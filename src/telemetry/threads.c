@@ -1,4 +1,4 @@
-/* The lock, numbers of threads, and what happens at a fork. */
+/* The lock (which leaves errno as it was), numbers of threads, and what happens at a fork. */
 #include "telemetry/internal.h"
 
 #include <errno.h>
@@ -11,13 +11,16 @@ _Thread_local uint32_t goodput_thread_number;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t number_key;
-static int init_error;
+static int init_error, saved_errno;
 static uint64_t taken[GOODPUT_THREAD_CELLS_MAX / 64]; /* bit n - 1: number n */
 static struct goodput_registry *registries;
 
 void goodput_lock(void)
 {
+	const int before = errno;
+
 	pthread_mutex_lock(&lock);
+	saved_errno = before;
 }
 
 void goodput_unlock(struct goodput_registry *r)
@@ -29,9 +32,12 @@ void goodput_unlock(struct goodput_registry *r)
 		memcpy(text, r->news_text, sizeof text);
 		r->news = -1;
 	}
+	const int before = saved_errno;
+
 	pthread_mutex_unlock(&lock);
 	if (news >= 0 && r->report)
 		r->report(r->report_context, news, text);
+	errno = before;
 }
 
 static void number_give_back(void *value)
@@ -83,11 +89,8 @@ static void after_fork_child(void)
 	for (struct goodput_registry *r = registries; r; r = r->next) {
 		r->news = -1;
 		goodput_arena_wipe(&r->arena);
-		for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++) {
-			if (r->files[i].fd >= 0)
-				close(r->files[i].fd);
-			r->files[i].fd = -1;
-		}
+		for (unsigned i = 0; i < GOODPUT_FILE_KINDS; i++)
+			goodput_file_drop(&r->files[i]);
 	}
 }
 

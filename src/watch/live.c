@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http.h"
+#include "scrape/metric_files.h"
 #include "watch/mirror.h"
 #include "watch/pipeline.h"
 
@@ -129,6 +130,8 @@ const char *live_prometheus(struct watch *w, const struct target *t)
 	struct remote_options remote = w->options.remote;
 	struct str url = t->url;
 
+	if (target_is_metric_files(t))
+		return NULL;
 	/* Whoever does not answer at all is not asked twice. */
 	if (outcome != SCRAPE_OK && outcome != SCRAPE_NOT_FOUND && outcome != SCRAPE_HTML && outcome != SCRAPE_REDIRECT &&
 		outcome != SCRAPE_EMPTY)

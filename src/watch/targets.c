@@ -1,5 +1,6 @@
 /* What people typed as targets. */
 #include "base/file.h"
+#include "scrape/metric_files.h"
 #include "watch/pipeline.h"
 
 enum { TARGETS_FILE_MAX = 16 << 20 };
@@ -26,12 +27,14 @@ static bool target_kind(const char *target, enum watch_kind *kind, struct error 
 {
 	if (strcmp(target, "-") == 0 || (file_exists(target) && !file_is_folder(target))) {
 		*kind = store_is(target) ? WATCH_STORE : WATCH_PAGE;
+	} else if (metric_files_named(str_from(target)) && !recording_is(target)) {
+		*kind = WATCH_LIVE;
 	} else if (file_is_folder(target)) {
 		*kind = WATCH_RECORDING;
 		if (recording_is(target))
 			return true;
 		error_set(e, EXIT_BAD_INPUT, "%s: a folder, but no recording: it has no scrapes.tsv", target);
-		error_hint(e, "goodput record DIR TARGET... makes a recording; a saved page is named by its file");
+		error_hint(e, "goodput record DIR TARGET... makes a recording; a saved page is named by its file; a directory for metric files is multiproc:%s", target);
 		return false;
 	} else if (is_path(str_from(target))) {
 		error_set(e, EXIT_BAD_INPUT, "%s: no such file or folder", target);

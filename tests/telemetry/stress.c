@@ -138,7 +138,11 @@ static void *reader(void *arg)
 	struct seen last[3] = { 0 };
 	char *buffer = aligned_alloc(4096, room), path[300];
 
-	while (buffer && !atomic_load(&stop))
+	while (buffer && !atomic_load(&stop)) {
+		goodput_health h = { .size = sizeof h };
+
+		if (goodput_registry_health(arg, &h) || h.status || h.removed)
+			complain("not healthy");
 		for (int i = 0; i < 3; i++) {
 			snprintf(path, sizeof path, "%s/%s_%ld.db", directory, types[i], (long)getpid());
 			struct seen s = by_read(path, buffer, room);
@@ -151,6 +155,7 @@ static void *reader(void *arg)
 			by_mapping(path);
 			atomic_fetch_add(&walks, 1);
 		}
+	}
 	free(buffer);
 	return NULL;
 }
@@ -186,7 +191,7 @@ int main(int argc, char **argv)
 		pthread_create(&ids[i], NULL, writer, &numbers[i]);
 	}
 	for (int i = WRITERS; i < WRITERS + 2; i++)
-		pthread_create(&ids[i], NULL, reader, NULL);
+		pthread_create(&ids[i], NULL, reader, r);
 	nanosleep(&(struct timespec){ .tv_sec = atol(argv[2]) }, NULL);
 	atomic_store(&stop, true);
 	for (int i = 0; i < WRITERS + 2; i++)

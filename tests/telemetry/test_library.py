@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The library as others meet it: what it exports, that it links alone, that its header is clean, and that README's program does what it says.
 
-    test_library.py --shared LIB.so --static LIB.a [--program USE]
+    test_library.py --shared LIB.so --static LIB.a [--program USE] [--build DIR]
+
+--build: a whole build, to be installed beside and used by pkg-config.
 """
 import argparse
 import os
@@ -65,6 +67,24 @@ class Library(unittest.TestCase):
         needed = re.findall(r"NEEDED\).*\[(.*)\]", run("readelf", "-d", args.shared).stdout)
         self.assertEqual([n for n in needed if not re.match(r"lib(c|m|pthread|asan|ubsan|tsan)\.so|ld-linux", n)], [])
 
+    def test_shared_library_can_be_loaded_at_run_time(self):
+        """Its thread-local number is of the static block, for which a late loader has little room left."""
+        if sanitizers():
+            self.skipTest("not with sanitizers")
+        done = run(sys.executable, "-c", """
+import ctypes, os, threading
+library = ctypes.CDLL(%r)
+registry, counter = ctypes.c_void_p(), ctypes.c_void_p()
+assert library.goodput_registry_open(None, ctypes.byref(registry)) == 0
+assert library.goodput_counter_new(registry, b"loaded", b"h", ctypes.byref(counter)) == 0
+threads = [threading.Thread(target=library.goodput_counter_inc, args=[counter]) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+library.goodput_registry_close(registry)
+""" % os.path.abspath(args.shared), env=dict(os.environ, PROMETHEUS_MULTIPROC_DIR=self.folder))
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(len(os.listdir(self.folder)), 1)
+
     def test_header_is_clean_c11(self):
         self.compile("strict.c", "#include <goodput/telemetry.h>\nint main(void)\n{\n\treturn goodput_status_text(0) == 0;\n}\n",
                      "-std=c11", "-pedantic", "-Wconversion", "-Wstrict-prototypes", args.static, "-pthread", *sanitizers())
@@ -90,6 +110,26 @@ class Library(unittest.TestCase):
         done = run(args.program, os.path.join(self.folder, "metrics"))
         self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
 
+    def test_installed_library_is_found_by_pkg_config(self):
+        if not args.build or not shutil.which("pkg-config"):
+            self.skipTest("no build or no pkg-config")
+        root = os.path.join(self.folder, "root")
+        done = run("meson", "install", "-C", args.build, "--no-rebuild", "--destdir", root, "--tags", "devel,runtime,man")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        found = [os.path.join(path, name) for path, _, names in os.walk(root) for name in names]
+        self.assertTrue([n for n in found if n.endswith("/man3/libgoodput.3")], found)
+        folder = os.path.dirname([n for n in found if n.endswith("/goodput.pc")][0])
+        flags = run("pkg-config", "--cflags", "--libs", "goodput", env=dict(os.environ, PKG_CONFIG_PATH=folder, PKG_CONFIG_SYSROOT_DIR=root)).stdout.split()
+        self.compile_installed("#include <goodput/telemetry.h>\nint main(void)\n{\n\treturn goodput_counter_inc(0) != GOODPUT_INVALID;\n}\n", flags, os.path.dirname(folder))
+
+    def compile_installed(self, text, flags, folder):
+        source, program = os.path.join(self.folder, "installed.c"), os.path.join(self.folder, "installed")
+        with open(source, "w") as f:
+            f.write(text)
+        built = run(os.environ.get("CC", "cc"), "-o", program, source, *flags, *sanitizers())
+        self.assertEqual(built.returncode, 0, built.stdout)
+        self.assertEqual(run(program, env=dict(os.environ, LD_LIBRARY_PATH=folder)).returncode, 0)
+
     def test_example_needs_only_the_public_header(self):
         with open(os.path.join(ROOT, "examples", "server.c")) as f:
             self.compile("server.c", f.read(), "-Wno-unused-parameter", args.static, "-pthread", *sanitizers())
@@ -100,5 +140,6 @@ if __name__ == "__main__":
     parser.add_argument("--shared", required=True)
     parser.add_argument("--static", required=True)
     parser.add_argument("--program")
+    parser.add_argument("--build")
     args, rest = parser.parse_known_args()
     unittest.main(argv=sys.argv[:1] + rest, verbosity=2)

@@ -3,11 +3,14 @@
 
 #include "metric_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -268,6 +271,7 @@ static void nonsense_is_refused(void **state)
 			  *const ok[] = { "a", NULL };
 	const char *const pid[] = { "pid", NULL }, *const dunder[] = { "__x", NULL }, *const quantile[] = { "quantile", NULL };
 	const double falling[] = { 2, 1 }, nan_bound[] = { NAN };
+	static char large[70000];
 	goodput_family *f, *again;
 	goodput_counter *c;
 	goodput_gauge *g;
@@ -290,6 +294,9 @@ static void nonsense_is_refused(void **state)
 	assert_ptr_equal(f, again);
 	assert_int_equal(goodput_counter_family(r, "c", "other", ok, &again), GOODPUT_EXISTS);
 	assert_int_equal(goodput_gauge_new(r, "c_total", "", GOODPUT_GAUGE_ALL, &g), GOODPUT_EXISTS);
+	memset(large, 'x', sizeof large - 1);
+	assert_int_equal(goodput_counter_child(f, (const char *const[]){ large }, &c), GOODPUT_TOO_LARGE);
+	assert_int_equal(goodput_counter_family(r, "large", large, NULL, &again), GOODPUT_TOO_LARGE);
 	assert_int_equal(goodput_counter_child(f, bad, &c), GOODPUT_NOT_UTF8);
 	assert_null(c);
 	assert_int_equal(goodput_counter_child(f, NULL, &c), GOODPUT_INVALID);
@@ -509,6 +516,35 @@ static void bare_clone(void **state)
 	child_counts_in_its_own_file(true);
 }
 
+/* A lock lives as long as any descriptor or mapping of the file: the child must have none. */
+static void idle_child_does_not_hold_its_parents_lock(void **state)
+{
+	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
+	int fd, ready[2], end[2];
+	char byte = 0;
+	pid_t child;
+
+	goodput_counter_inc(counter_of(r, "c"));
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		_exit(write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	fd = open(mine("counter"), O_RDONLY);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	goodput_registry_close(r);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(fd);
+	close(end[1]);
+	wait_for(child);
+	close(end[0]);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 static void closing_in_a_child_leaves_the_parents_files(void **state)
 {
 	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
@@ -696,12 +732,14 @@ static void full_disk_is_counted_in_memory(void **state)
 	none = before;
 	none.rlim_cur = 100;
 	setrlimit(RLIMIT_FSIZE, &none);
+	errno = EDOM;
 	assert_int_equal(goodput_histogram_new(r, "h", "", NULL, 0, &h), GOODPUT_OK);
 	assert_int_equal(goodput_gauge_new(r, "g", "", GOODPUT_GAUGE_MOSTRECENT, &g), GOODPUT_OK);
 	assert_int_equal(goodput_gauge_set(g, 4), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_gauge_set(g, 5), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_histogram_observe(h, 0.3), GOODPUT_UNSAVED);
 	assert_int_equal(goodput_histogram_observe(h, 0.3), GOODPUT_UNSAVED);
+	assert_int_equal(errno, EDOM);
 	assert_int_equal(goodput_counter_inc(early), GOODPUT_OK); /* its cell is there already */
 	health = health_of(r);
 	assert_int_equal(health.status, GOODPUT_TOO_LARGE);
@@ -740,6 +778,37 @@ static void second_registry_waits_for_the_first(void **state)
 		usleep(100000);
 	assert_true(sum("counter", "\"b_total\"") == 3);
 	goodput_registry_close(second);
+}
+
+/* As daemons do; and then the number of the descriptor is given to another file, which must not be written. */
+static void descriptors_may_be_closed_by_the_host(void **state)
+{
+	goodput_registry *r = open_registry(GOODPUT_LAYOUT_0_18);
+	goodput_counter *c = counter_of(r, "c");
+	char others[300];
+	struct stat st;
+
+	goodput_counter_inc(c);
+	snprintf(others, sizeof others, "%s/others", directory);
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
+	for (int i = 0; i < 32; i++)
+		assert_true(open(others, O_RDWR | O_CREAT, 0600) >= 3);
+	assert_int_equal(goodput_counter_inc(c), GOODPUT_OK);
+	assert_int_equal(goodput_counter_add(counter_of(r, "d"), 2), GOODPUT_OK);
+	assert_true(sum("counter", NULL) == 4);
+	for (int i = 0; i < 200; i++) { /* grows */
+		char name[32];
+
+		snprintf(name, sizeof name, "grown%d", i);
+		assert_int_equal(goodput_counter_inc(counter_of(r, name)), GOODPUT_OK);
+	}
+	assert_true(sum("counter", NULL) == 204);
+	assert_int_equal(stat(others, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	goodput_registry_close(r);
+	for (int fd = 3; fd < 64; fd++)
+		close(fd);
 }
 
 static void removed_files_come_back(void **state)
@@ -781,6 +850,7 @@ int main(void)
 		TEST(cells_of_ended_threads_are_used_again),
 		TEST(forked_child),
 		TEST(bare_clone),
+		TEST(idle_child_does_not_hold_its_parents_lock),
 		TEST(closing_in_a_child_leaves_the_parents_files),
 		TEST(forks_beside_busy_threads),
 		TEST(counters_of_a_predecessor_go_on),
@@ -789,6 +859,7 @@ int main(void)
 		TEST(dead_process_is_marked),
 		TEST(full_disk_is_counted_in_memory),
 		TEST(second_registry_waits_for_the_first),
+		TEST(descriptors_may_be_closed_by_the_host),
 		TEST(removed_files_come_back),
 	};
 
