@@ -14,6 +14,14 @@ import Overview from './pages/overview';
 
 type View = ComponentType<{ s: Scene }>;
 const loaders: Record<string, () => Promise<{ default: View }>> = {
+	'/latency': () => import('./pages/latency'),
+	'/workload': () => import('./pages/workload'),
+	'/cache': () => import('./pages/cache'),
+	'/topology': () => import('./pages/topology'),
+	'/compare': () => import('./pages/compare'),
+	'/query': () => import('./pages/query'),
+	'/targets': () => import('./pages/targets'),
+	'/alerts': () => import('./pages/alerts'),
 };
 
 const ranges = ['now-5m', 'now-15m', 'now-30m', 'now-1h', 'now-3h', 'now-6h', 'now-12h', 'now-1d', 'now-7d'];

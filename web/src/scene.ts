@@ -59,8 +59,9 @@ export interface Asked {
 }
 
 /** A signal over the range. */
-export function useSignal(s: Scene, id: string, labels: string[] = []): Asked {
-	const query = queryOf(s.bound, id, s.matchers, s.grid.window, labels);
+export function useSignal(s: Scene, id: string, labels: string[] = [], rate = false): Asked {
+	const found = queryOf(s.bound, id, s.matchers, s.grid.window, labels);
+	const query = found && rate ? { ...found, text: found.text.replace(/\bincrease\(/g, 'rate(') } : found;
 	return { query, data: useQuery(s, query?.text) };
 }
 
