@@ -222,5 +222,6 @@ export function useData<T>(key: string, tick: number, load: (signal: AbortSignal
 			});
 	}, [key, tick]);
 	useEffect(() => () => running.current?.controller.abort(), []);
+	if (!key) return { loading: false, at: 0 };
 	return state.key === key ? state : { ...state, loading: true, error: undefined };
 }

@@ -43,6 +43,11 @@ function RangePicker() {
 	const place = usePlace(), now = Date.now() / 1000, range = rangeOf(place.from, place.to, now);
 	const [from, setFrom] = useState(place.from), [to, setTo] = useState(place.to), [why, tell] = useState('');
 	const box = useRef<HTMLDetailsElement>(null);
+	// What had the focus is gone with the sheet: its head takes it.
+	const leave = () => {
+		box.current!.open = false;
+		box.current!.querySelector('summary')!.focus();
+	};
 	const shown = (text: string) => (/^\d/.test(text) ? dateText(parseTime(text, now)) : text);
 	useEffect(() => {
 		setFrom(shown(place.from));
@@ -55,7 +60,7 @@ function RangePicker() {
 		if (start >= end) return tell('The range ends before it begins.');
 		const text = (t: string, at: number) => (t.trim().startsWith('now') ? t.trim() : String(Math.round(at)));
 		tell('');
-		box.current!.open = false;
+		leave();
 		go({ from: text(from, start), to: text(to, end) });
 	};
 	const label = place.to === 'now' && place.from.startsWith('now-') ? 'last ' + place.from.slice(4) : `${dateText(range.from)} to ${dateText(range.to)}`;
@@ -66,7 +71,7 @@ function RangePicker() {
 			<details class="menu" ref={box}>
 				<summary id="range">{label}</summary>
 				<div class="sheet">
-					<div class="choices">{ranges.map((r) => <button type="button" aria-pressed={place.from === r && place.to === 'now'} onClick={() => { box.current!.open = false; go({ from: r, to: 'now' }); }}>{r.slice(4)}</button>)}</div>
+					<div class="choices">{ranges.map((r) => <button type="button" aria-pressed={place.from === r && place.to === 'now'} onClick={() => { leave(); go({ from: r, to: 'now' }); }}>{r.slice(4)}</button>)}</div>
 					<form onSubmit={apply}>
 						<label>From <input value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
 						<label>To <input value={to} onInput={(e) => setTo(e.currentTarget.value)} /></label>

@@ -14,7 +14,7 @@ export interface Grid {
 
 /** Times on multiples of the step, so that a live chart moves point by point and does not flicker. */
 export function gridOf(range: Range, scrapeSeconds: number, points = 180): Grid {
-	const step = stepFor(range, points, scrapeSeconds);
+	const step = stepFor(range, points, Math.min(scrapeSeconds, (range.to - range.from) / 4));
 	const to = Math.floor(range.to / step) * step, from = Math.ceil(range.from / step) * step;
 	const times: number[] = [];
 	for (let t = from; t <= to; t += step) times.push(t);

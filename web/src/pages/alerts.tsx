@@ -37,7 +37,7 @@ function AlertCard({ a }: { a: Alert }) {
 	const since = Date.parse(a.annotations.onset ?? a.activeAt) / 1000;
 	return (
 		<article class={'finding ' + (a.labels.severity ?? '')} aria-label={a.labels.alertname}>
-			<h3>{a.labels.severity ? <Severity of={a.labels.severity} /> : null} {a.labels.alertname} <span class="badge">{a.state}</span></h3>
+			<h2>{a.labels.severity ? <Severity of={a.labels.severity} /> : null} {a.labels.alertname} <span class="badge">{a.state}</span></h2>
 			<p>{a.annotations.summary ?? a.annotations.description}</p>
 			<dl class="facts">
 				<div><dt>since</dt><dd><a href={addressWith({ view: '/', from: String(Math.floor(since - 900)), to: String(Math.ceil(since + 900)), more: {} })}>{dateText(since, true)}</a> (<Ago at={since} />)</dd></div>

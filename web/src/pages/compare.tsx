@@ -88,8 +88,8 @@ export default function Compare({ s }: { s: Scene }) {
 	}, [more.bfrom, more.bto, more.bpool, more.breplica, s.range, s.members, s.place]);
 	const side: Side = { range: s.range, instances: s.instances };
 	const [from, setFrom] = useState(''), [to, setTo] = useState(''), [why, tell] = useState(''), [open, setOpen] = useState('');
-	const key = s.bound && s.ready ? `compare ${JSON.stringify([side.range, side.instances, reference])}` : '';
-	const data = useData(key, 0, async (signal) => {
+	const spec = JSON.stringify([side.instances, reference.instances, more.bfrom, more.bto]);
+	const data = useData(s.bound && s.ready ? `compare ${s.grid.key} ${spec}` : '', s.tick, async (signal) => {
 		const [a, b] = await Promise.all([sideOf(s.bound!, side, signal), sideOf(s.bound!, reference, signal)]);
 		return { a, b };
 	});

@@ -65,8 +65,11 @@ function Editor({ text, change, run, error }: { text: string; change: (text: str
 		const next = text.slice(0, choice!.from) + item + tail + after, cursor = choice!.from + item.length + tail.length;
 		asked.current++;
 		set(undefined);
+		// At once, so that what is typed next goes where it belongs.
+		area.value = next;
+		area.focus();
+		area.setSelectionRange(cursor, cursor);
 		change(next);
-		requestAnimationFrame(() => { area.focus(); area.setSelectionRange(cursor, cursor); });
 	};
 	const onKey = (event: KeyboardEvent) => {
 		if (choice && ['ArrowDown', 'ArrowUp'].includes(event.key)) {
@@ -82,8 +85,8 @@ function Editor({ text, change, run, error }: { text: string; change: (text: str
 	const where = /(\d+):(\d+)/.exec(error ?? '');
 	return (
 		<div class="editor">
-			<textarea ref={ref} class="query" value={text} rows={Math.min(8, text.split('\n').length + 1)} spellcheck={false} id="q" aria-label="PromQL" role="combobox" aria-autocomplete="list"
-				aria-expanded={!!choice} aria-controls="choices" aria-activedescendant={choice ? 'choice-' + choice.at : undefined} placeholder="sum(rate(vllm:generation_tokens_total[1m]))"
+			<textarea ref={ref} class="query" value={text} rows={Math.min(8, text.split('\n').length + 1)} spellcheck={false} id="q" aria-label="PromQL" aria-haspopup="listbox" aria-autocomplete="list"
+				aria-controls="choices" aria-activedescendant={choice ? 'choice-' + choice.at : undefined} placeholder="sum(rate(vllm:generation_tokens_total[1m]))"
 				onInput={(e) => { change(e.currentTarget.value); look(e.currentTarget.value, e.currentTarget.selectionStart); }} onKeyDown={onKey} onBlur={() => setTimeout(() => set(undefined), 150)} />
 			<ul id="choices" role="listbox" aria-label="Completions" hidden={!choice}>
 				{choice?.items.map((item, i) => (
