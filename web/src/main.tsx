@@ -1,6 +1,6 @@
 // The shell: verdict, views, time range, filters, keys; views are loaded when they are first shown.
 import { render, type ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { livePause, liveStart, useLive } from './api';
 import { boundReload } from './binding';
 import { useFleet, useMembers, useSimulated, type Fleet } from './fleet';
@@ -247,6 +247,7 @@ function Page() {
 		if (live.count % 20 === 0 || fleet.data?.scopes.length) boundReload().catch(() => undefined);
 	}, [fleet.data?.scopes.length, Math.floor(live.count / 20)]);
 	const Show = place.view === '/' || !loaders[place.view] ? Overview : loaded?.view === place.view ? loaded.show : undefined;
+	const shown = useMemo(() => (Show ? <Show s={scene} /> : undefined), [Show, scene]);
 	return (
 		<>
 			<a class="skip" href="#main">Skip to the content</a>
@@ -265,7 +266,7 @@ function Page() {
 			</div>
 			<main id="main" tabIndex={-1}>
 				<h1 class="hidden">{title}</h1>
-				{failed ? <p class="state error" role="alert">{failed}</p> : Show ? <Show s={scene} /> : <p class="state loading" role="status">{title} …</p>}
+				{failed ? <p class="state error" role="alert">{failed}</p> : shown ?? <p class="state loading" role="status">{title} …</p>}
 			</main>
 			<BasisDialog />
 			<Dialog title="Keys" open={help} close={() => setHelp(false)}>

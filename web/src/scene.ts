@@ -50,7 +50,10 @@ export function useScene(fleet: Data<Fleet>, simulated: Set<string>, interval: n
 	const instances = useMemo(() => instancesOf(place, members), [place.pools.join('\n'), place.replicas.join('\n'), members]);
 	const ready = interval !== undefined && (!!fleet.data || !!fleet.error);
 	const marks = useMarks(ready ? grid : undefined, instances, tick);
-	return { fleet, place, members, scope: scopeOf(fleet.data, place), instances, matchers: matchersOf(instances), bound, range, grid, tick, marks, simulated, ready };
+	const { data, error, at } = fleet;
+	// The same object while nothing in it has changed: views are drawn again when it does.
+	return useMemo(() => ({ fleet, place, members, scope: scopeOf(data, place), instances, matchers: matchersOf(instances), bound, range, grid, tick, marks, simulated, ready }),
+		[data, error, at, place, instances, bound, grid, tick, marks, simulated, ready]);
 }
 
 export interface Asked {

@@ -244,16 +244,22 @@ export interface FindingsReport extends Report {
 
 export default function Overview({ s }: { s: Scene }) {
 	const { count } = useLive();
-	const found = useData('findings', count, (signal) => ask<FindingsReport>('/api/goodput/v1/findings', {}, signal).then((a) => a.data));
-	return (
+	// Not drawn again when only the findings are.
+	const rest = useMemo(() => (
 		<>
-			{found.data ? <Findings s={s} findings={found.data.findings} /> : found.error ? (found.error.kind === 'unavailable' ? <p class="state empty">Waiting for the first evaluation: it takes two scrapes of a target.</p> : <Failure error={found.error} what="Findings" />) : <Loading what="Findings" />}
 			<Tiles s={s} />
 			<div class="grid">
 				<GoodputChart s={s} />
 				<Pools s={s} />
 				<Replicas s={s} />
 			</div>
+		</>
+	), [s]);
+	const found = useData('findings', count, (signal) => ask<FindingsReport>('/api/goodput/v1/findings', {}, signal).then((a) => a.data));
+	return (
+		<>
+			{found.data ? <Findings s={s} findings={found.data.findings} /> : found.error ? (found.error.kind === 'unavailable' ? <p class="state empty">Waiting for the first evaluation: it takes two scrapes of a target.</p> : <Failure error={found.error} what="Findings" />) : <Loading what="Findings" />}
+			{rest}
 		</>
 	);
 }
