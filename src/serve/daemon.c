@@ -206,7 +206,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	}
 	if (ok) {
 		timers_start(d);
-		log_note("watching %zu target%s; API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
+		log_note("watching %zu target%s; page and API on http://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
 			server_host(d->server), server_port(d->server));
 		if (options->json) {
 			printf("{\"schema\":\"goodput.serve/1\",\"url\":\"http://%s:%d\"}\n", server_host(d->server),
