@@ -30,9 +30,14 @@ const made = {};
 for (const [path, about] of Object.entries(metafile.outputs))
 	if (about.entryPoint) made[about.entryPoint] = '/' + relative(output, resolve(root, path));
 
+// The parts that the entry cannot do without are asked for at once.
+const entry = Object.values(metafile.outputs).find((about) => about.entryPoint === 'src/main.tsx');
+const preloads = entry.imports.filter((i) => i.kind === 'import-statement').map((i) => `<link rel="modulepreload" href="/${relative(output, resolve(root, i.path))}">\n`);
+
 const shell = readFileSync(join(root, 'index.html'), 'utf8')
 	.replace('src/style.css', made['src/style.css'])
-	.replace('src/main.tsx', made['src/main.tsx']);
+	.replace('src/main.tsx', made['src/main.tsx'])
+	.replace('</head>', preloads.join('') + '</head>');
 mkdirSync(output, { recursive: true });
 writeFileSync(join(output, 'index.html'), shell);
 copyFileSync(join(root, 'icon.svg'), join(output, 'assets', 'icon.svg'));

@@ -126,7 +126,7 @@ const struct command command_serve = {
 	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", "[OPTIONS] --prometheus URL",
 		"[OPTIONS] --remote-write-receiver", NULL },
 	.description =
-		"Scrapes the targets, keeps what they show, judges all signals again and again, and answers Prometheus's HTTP API: "
+		"Scrapes the targets, keeps what they show, judges all signals again and again, shows a web page, and answers Prometheus's HTTP API: "
 		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, rules, alerts, status, format_query and "
 		"parse_query, and /federate. Grafana, promtool and whatever speaks to a Prometheus can be pointed at it. Its own routes "
 		"are under "
@@ -137,7 +137,7 @@ const struct command command_serve = {
 		"/metrics shows the daemon itself; /-/healthy and /-/ready answer probes; POST to /-/reload or SIGHUP reads targets, "
 		"configuration and catalogue again, without losing a sample. A configuration with an error changes nothing.\n\n"
 		"SIGTERM and Ctrl-C end it when the answers in progress are out, at most 5 s later.",
-	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; API on http://127.0.0.1:9470." },
+	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; page and API on http://127.0.0.1:9470." },
 		{ "goodput serve --config prometheus.yml --store samples.goodput",
 			"All that an existing configuration asks for; samples outlive a restart." },
 		{ "promtool query instant http://127.0.0.1:9470 'sum(vllm:num_requests_waiting)'", "Ask it." }, { NULL, NULL } },

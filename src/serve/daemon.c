@@ -210,10 +210,10 @@ static void greet(const struct daemon *d)
 	const char *url = d->options->watch.remote.url;
 
 	if (url)
-		log_note("watching through %s, asked at most %lld times a minute; API on %s://%s:%d", url,
+		log_note("watching through %s, asked at most %lld times a minute; page and API on %s://%s:%d", url,
 			(long long)d->options->backend_requests, daemon_scheme(d), server_host(d->server), server_port(d->server));
 	else
-		log_note("watching %zu target%s; API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s", daemon_scheme(d),
+		log_note("watching %zu target%s; page and API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s", daemon_scheme(d),
 			server_host(d->server), server_port(d->server));
 }
 

@@ -1,5 +1,5 @@
 // Asking the daemon, and hearing from it.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Reading } from './format';
 
 export class ApiError extends Error {
@@ -205,7 +205,8 @@ export interface Data<T> {
 export function useData<T>(key: string, tick: number, load: (signal: AbortSignal) => Promise<T>): Data<T> {
 	const [state, set] = useState<Data<T> & { key: string }>({ key, loading: true, at: 0 });
 	const running = useRef<{ key: string; controller: AbortController } | undefined>(undefined);
-	useEffect(() => {
+	// Before the browser paints: the answer comes that much sooner.
+	useLayoutEffect(() => {
 		if (!key || running.current?.key === key) return; // still on its way: the next tick is soon
 		running.current?.controller.abort();
 		const mine = { key, controller: new AbortController() };
@@ -222,5 +223,6 @@ export function useData<T>(key: string, tick: number, load: (signal: AbortSignal
 			});
 	}, [key, tick]);
 	useEffect(() => () => running.current?.controller.abort(), []);
+	if (!key) return { loading: false, at: 0 };
 	return state.key === key ? state : { ...state, loading: true, error: undefined };
 }

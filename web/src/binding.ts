@@ -106,6 +106,11 @@ function balanced(text: string): boolean {
 	return depth === 0;
 }
 
+/* A status that never occurred has no series; beside others of its family that is 0, and not an empty result for the whole. */
+function withZeros(text: string): string {
+	return /^sum\(increase\([^()]*\)\)$/.test(text) ? text : text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
+}
+
 export interface Query {
 	text: string;
 	partial?: string; // which targets it does not hold for
@@ -117,7 +122,7 @@ export function queryOf(b: Bound | undefined, id: string, matchers: string, wind
 	if (!having.length) return undefined;
 	const texts = [...new Set(having.map((e) => grouped(narrow(e.promql[id]!, matchers, window), labels)))];
 	const merged = texts.length > 1 ? merge(texts) : texts[0];
-	if (merged) return { text: merged };
+	if (merged) return { text: labels.length ? merged : withZeros(merged) };
 	const most = having.reduce((a, e) => (e.targets.length > a.targets.length ? e : a));
 	const all = having.reduce((n, e) => n + e.targets.length, 0);
 	return {

@@ -82,7 +82,9 @@ export function reason(r: Reading): string {
 	return r.why ? `${text} (${r.why})` : text;
 }
 
-export const isKnown = (r: Reading | undefined): r is Reading => !!r && r.kind !== 'unknown';
+/* A bound without its number says nothing. */
+export const isKnown = (r: Reading | undefined): r is Reading =>
+	!!r && r.kind !== 'unknown' && !(r.kind === 'at_least' && r.low === undefined) && !(r.kind === 'at_most' && r.high === undefined);
 
 /** The figure alone; `print` decides on the unit. */
 export function figure(r: Reading | undefined, unit: string, print = number): string {
@@ -92,8 +94,8 @@ export function figure(r: Reading | undefined, unit: string, print = number): st
 		case 'text': return r.text ?? '';
 		case 'cells': return `${r.cells?.length ?? 0} cells`;
 		case 'value': return print(r.value!, unit);
-		case 'at_least': return (r.share_beyond! > 0 ? '> ' : '≥ ') + print(r.low!, unit);
-		case 'at_most': return '≤ ' + print(r.high!, unit);
+		case 'at_least': return r.low === undefined ? 'unknown' : (r.share_beyond! > 0 ? '> ' : '≥ ') + print(r.low!, unit);
+		case 'at_most': return r.high === undefined ? 'unknown' : '≤ ' + print(r.high!, unit);
 		case 'between': return `${print(r.low!, unit)} .. ${print(r.high!, unit)}`;
 	}
 }
@@ -102,6 +104,6 @@ export function figure(r: Reading | undefined, unit: string, print = number): st
 export function rank(r: Reading | undefined): number {
 	if (!r) return NaN;
 	if (r.kind === 'value') return r.value!;
-	if (r.kind === 'at_least' || r.kind === 'between') return r.low!;
-	return r.kind === 'at_most' ? r.high! : NaN;
+	if (r.kind === 'at_least' || r.kind === 'between') return r.low ?? NaN;
+	return r.kind === 'at_most' ? (r.high ?? NaN) : NaN;
 }

@@ -12,6 +12,7 @@ export const objectives = [
 export interface Goodput {
 	reading: Reading;
 	binding?: string; // the objective that most requests miss
+	missing?: string; // an objective of which no misses are known
 	text: string; // the objectives in words
 }
 
@@ -38,5 +39,5 @@ export function goodputOf(scope: Scope | undefined): Goodput {
 	const [low, high] = [rank(completed) * shareLow, completed.kind === 'value' ? completed.value! * shareHigh : Infinity];
 	const kept = { unit: '1/s', events: completed.events, elapsed_s: completed.elapsed_s, targets: completed.targets, exposed: completed.exposed };
 	const reading: Reading = !isFinite(high) ? { ...kept, kind: 'at_least', low } : high - low < 1e-9 * high || high === low ? { ...kept, kind: 'value', value: high } : { ...kept, kind: 'between', low, high };
-	return { reading, binding, text };
+	return { reading, binding, missing: missing?.[1], text };
 }

@@ -38,7 +38,7 @@ const unknown: Quantile = { value: NaN, kind: 'unknown' };
 export function quantileAt(b: Buckets, k: number, q: number): Quantile {
 	const n = b.totals[k]!;
 	if (!(n > 0) || b.bounds.length < 2) return unknown;
-	if (b.cells[0]![k] === n) return { value: b.bounds[0]!, kind: 'at_most' };
+	if (b.cells[0]![k]! >= n * (1 - 1e-9)) return { value: b.bounds[0]!, kind: 'at_most' };
 	const rank = q * n;
 	let below = 0;
 	for (let i = 0; i < b.bounds.length; i++) {
@@ -65,4 +65,16 @@ export function shareWithin(b: Buckets, k: number, x: number): [number, number] 
 		if (start < x) possible += b.cells[i]![k]!;
 	}
 	return [sure / n, possible / n];
+}
+
+/** The 95 % interval of a quantile from order statistics: which values lie at the ranks around it. */
+export function quantileInterval(b: Buckets, k: number, q: number): [number, number] | undefined {
+	const n = b.totals[k]!;
+	if (!(n > 0)) return undefined;
+	const spread = 1.96 * Math.sqrt(n * q * (1 - q));
+	const at = (rank: number) => {
+		const found = quantileAt(b, k, Math.min(1, Math.max(0, rank / n)));
+		return found.kind === 'at_least' ? Infinity : found.kind === 'at_most' ? 0 : found.value;
+	};
+	return [at(q * n - spread), at(q * n + spread)];
 }

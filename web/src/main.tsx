@@ -1,6 +1,6 @@
 // The shell: verdict, views, time range, filters, keys; views are loaded when they are first shown.
 import { render, type ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { livePause, liveStart, useLive } from './api';
 import { boundReload } from './binding';
 import { useFleet, useMembers, useSimulated, type Fleet } from './fleet';
@@ -14,6 +14,14 @@ import Overview from './pages/overview';
 
 type View = ComponentType<{ s: Scene }>;
 const loaders: Record<string, () => Promise<{ default: View }>> = {
+	'/latency': () => import('./pages/latency'),
+	'/workload': () => import('./pages/workload'),
+	'/cache': () => import('./pages/cache'),
+	'/topology': () => import('./pages/topology'),
+	'/compare': () => import('./pages/compare'),
+	'/query': () => import('./pages/query'),
+	'/targets': () => import('./pages/targets'),
+	'/alerts': () => import('./pages/alerts'),
 };
 
 const ranges = ['now-5m', 'now-15m', 'now-30m', 'now-1h', 'now-3h', 'now-6h', 'now-12h', 'now-1d', 'now-7d'];
@@ -35,6 +43,11 @@ function RangePicker() {
 	const place = usePlace(), now = Date.now() / 1000, range = rangeOf(place.from, place.to, now);
 	const [from, setFrom] = useState(place.from), [to, setTo] = useState(place.to), [why, tell] = useState('');
 	const box = useRef<HTMLDetailsElement>(null);
+	// What had the focus is gone with the sheet: its head takes it.
+	const leave = () => {
+		box.current!.open = false;
+		box.current!.querySelector('summary')!.focus();
+	};
 	const shown = (text: string) => (/^\d/.test(text) ? dateText(parseTime(text, now)) : text);
 	useEffect(() => {
 		setFrom(shown(place.from));
@@ -47,7 +60,7 @@ function RangePicker() {
 		if (start >= end) return tell('The range ends before it begins.');
 		const text = (t: string, at: number) => (t.trim().startsWith('now') ? t.trim() : String(Math.round(at)));
 		tell('');
-		box.current!.open = false;
+		leave();
 		go({ from: text(from, start), to: text(to, end) });
 	};
 	const label = place.to === 'now' && place.from.startsWith('now-') ? 'last ' + place.from.slice(4) : `${dateText(range.from)} to ${dateText(range.to)}`;
@@ -58,7 +71,7 @@ function RangePicker() {
 			<details class="menu" ref={box}>
 				<summary id="range">{label}</summary>
 				<div class="sheet">
-					<div class="choices">{ranges.map((r) => <button type="button" aria-pressed={place.from === r && place.to === 'now'} onClick={() => { box.current!.open = false; go({ from: r, to: 'now' }); }}>{r.slice(4)}</button>)}</div>
+					<div class="choices">{ranges.map((r) => <button type="button" aria-pressed={place.from === r && place.to === 'now'} onClick={() => { leave(); go({ from: r, to: 'now' }); }}>{r.slice(4)}</button>)}</div>
 					<form onSubmit={apply}>
 						<label>From <input value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
 						<label>To <input value={to} onInput={(e) => setTo(e.currentTarget.value)} /></label>
@@ -234,6 +247,7 @@ function Page() {
 		if (live.count % 20 === 0 || fleet.data?.scopes.length) boundReload().catch(() => undefined);
 	}, [fleet.data?.scopes.length, Math.floor(live.count / 20)]);
 	const Show = place.view === '/' || !loaders[place.view] ? Overview : loaded?.view === place.view ? loaded.show : undefined;
+	const shown = useMemo(() => (Show ? <Show s={scene} /> : undefined), [Show, scene]);
 	return (
 		<>
 			<a class="skip" href="#main">Skip to the content</a>
@@ -252,7 +266,7 @@ function Page() {
 			</div>
 			<main id="main" tabIndex={-1}>
 				<h1 class="hidden">{title}</h1>
-				{failed ? <p class="state error" role="alert">{failed}</p> : Show ? <Show s={scene} /> : <p class="state loading" role="status">{title} …</p>}
+				{failed ? <p class="state error" role="alert">{failed}</p> : shown ?? <p class="state loading" role="status">{title} …</p>}
 			</main>
 			<BasisDialog />
 			<Dialog title="Keys" open={help} close={() => setHelp(false)}>

@@ -50,7 +50,10 @@ export function useScene(fleet: Data<Fleet>, simulated: Set<string>, interval: n
 	const instances = useMemo(() => instancesOf(place, members), [place.pools.join('\n'), place.replicas.join('\n'), members]);
 	const ready = interval !== undefined && (!!fleet.data || !!fleet.error);
 	const marks = useMarks(ready ? grid : undefined, instances, tick);
-	return { fleet, place, members, scope: scopeOf(fleet.data, place), instances, matchers: matchersOf(instances), bound, range, grid, tick, marks, simulated, ready };
+	const { data, error, at } = fleet;
+	// The same object while nothing in it has changed: views are drawn again when it does.
+	return useMemo(() => ({ fleet, place, members, scope: scopeOf(data, place), instances, matchers: matchersOf(instances), bound, range, grid, tick, marks, simulated, ready }),
+		[data, error, at, place, instances, bound, grid, tick, marks, simulated, ready]);
 }
 
 export interface Asked {
@@ -59,8 +62,9 @@ export interface Asked {
 }
 
 /** A signal over the range. */
-export function useSignal(s: Scene, id: string, labels: string[] = []): Asked {
-	const query = queryOf(s.bound, id, s.matchers, s.grid.window, labels);
+export function useSignal(s: Scene, id: string, labels: string[] = [], rate = false): Asked {
+	const found = queryOf(s.bound, id, s.matchers, s.grid.window, labels);
+	const query = found && rate ? { ...found, text: found.text.replace(/\bincrease\(/g, 'rate(') } : found;
 	return { query, data: useQuery(s, query?.text) };
 }
 

@@ -1,9 +1,10 @@
 // node run.mjs JSON: every test of page.mjs against the servers that tests/page/test_page.py started. One browser; one line a test.
 import { chromium } from 'playwright-core';
 import { mkdirSync } from 'node:fs';
-import { tests } from './page.mjs';
+
 
 const given = JSON.parse(process.argv[2]);
+const { tests } = await import(given.module ?? './page.mjs');
 const shotsAt = given.args.indexOf('--shots');
 const shots = shotsAt >= 0 ? given.args[shotsAt + 1] : process.env.GOODPUT_SHOTS;
 const wanted = given.args.filter((a, i) => !a.startsWith('-') && !(shotsAt >= 0 && i === shotsAt + 1));

@@ -69,10 +69,10 @@ function Card({ s, f, symptoms, since }: { s: Scene; f: Finding; symptoms: Findi
 	const onset = f.onset ?? since;
 	return (
 		<article class={'finding ' + f.severity} aria-label={f.title}>
-			<h3>
+			<h2>
 				<Severity of={f.severity} /> {f.title} <code class="dim">{f.id}</code>
 				{f.undecided ? <span class="badge">undecided</span> : !f.now ? <span class="badge">over</span> : null}
-			</h3>
+			</h2>
 			<dl class="facts">
 				<div><dt>where</dt><dd>{f.pool ? <span>pool <b>{f.pool}</b> · </span> : null}<b>{whereText(f)}</b></dd></div>
 				<div><dt>since</dt><dd>{onset ? <><a href={linkOf(f, onset)} title="this time range, as a link that stays">{dateText(onset, true)}</a> (<Ago at={onset} />)</> : 'unknown: it was there when the watch began'}</dd></div>
@@ -86,11 +86,11 @@ function Card({ s, f, symptoms, since }: { s: Scene; f: Finding; symptoms: Findi
 			{open ? (
 				<div class="details">
 					{f.detail ? <p>{f.detail}</p> : null}
-					<h4>Evidence</h4><EvidenceList s={s} f={f} list={f.evidence} />
-					{f.counter.length ? <><h4>Against it</h4><EvidenceList s={s} f={f} list={f.counter} /></> : null}
-					{f.changed.length ? <><h4>What else changed then</h4><ul>{f.changed.map((c) => <li>{c}</li>)}</ul></> : null}
-					<h4>Do</h4><Actions actions={f.actions} />
-					{symptoms.length ? <><h4>Explains</h4><ul>{symptoms.map((x) => <li><code>{x.id}</code> {x.title}</li>)}</ul></> : null}
+					<h3>Evidence</h3><EvidenceList s={s} f={f} list={f.evidence} />
+					{f.counter.length ? <><h3>Against it</h3><EvidenceList s={s} f={f} list={f.counter} /></> : null}
+					{f.changed.length ? <><h3>What else changed then</h3><ul>{f.changed.map((c) => <li>{c}</li>)}</ul></> : null}
+					<h3>Do</h3><Actions actions={f.actions} />
+					{symptoms.length ? <><h3>Explains</h3><ul>{symptoms.map((x) => <li><code>{x.id}</code> {x.title}</li>)}</ul></> : null}
 					{f.explain ? <p class="dim">{f.explain}</p> : null}
 				</div>
 			) : null}

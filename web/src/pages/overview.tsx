@@ -42,8 +42,8 @@ function Tiles({ s }: { s: Scene }) {
 				<span>Goodput</span>
 				<Figure unit="1/s" of={{ id: 'good_per_s', where, reading: g.reading, matchers: s.matchers, time,
 					explain: `Completed requests a second that meet every objective (${g.text || 'none is known'}). Histograms of single latencies bound it: ` +
-						'at least 1 minus the sum of the misses, at most 1 minus the largest.' + (g.binding ? ` Most requests miss ${g.binding}.` : '') }} />
-				<small class="dim">{g.text}{g.binding ? `; ${g.binding} binds` : ''}</small>
+						'at least 1 minus the sum of the misses, at most 1 minus the largest.' + (g.binding ? ` Most requests miss ${g.binding}.` : '') + (g.missing ? ` ${g.missing} is unknown, so all may miss it.` : '') }} />
+				<small class="dim">{g.text}{g.missing ? `; ${g.missing} is unknown` : g.binding ? `; ${g.binding} binds` : ''}</small>
 			</div>
 			{tiles.map(([id, label]) => {
 				const reading = scope.readings[id], n = reading?.events;
@@ -72,7 +72,9 @@ function GoodputChart({ s }: { s: Scene }) {
 		grid.times.forEach((_, k) => {
 			let misses = 0, largest = 0;
 			for (const [h, limit] of limits) {
-				if (!isKnown(limit) || !h.query) continue;
+				if (!isKnown(limit)) continue;
+				// An objective whose latency is not exported may be missed by all.
+				if (!h.query) { misses += 1; continue; }
 				const at = h.data.data, within = at && at.grid.from === grid.from && at.grid.step === grid.step ? shareWithin(at.buckets, k, rank(limit)) : undefined;
 				if (!within) { misses = NaN; break; }
 				misses += 1 - within[0];
@@ -242,16 +244,22 @@ export interface FindingsReport extends Report {
 
 export default function Overview({ s }: { s: Scene }) {
 	const { count } = useLive();
-	const found = useData('findings', count, (signal) => ask<FindingsReport>('/api/goodput/v1/findings', {}, signal).then((a) => a.data));
-	return (
+	// Not drawn again when only the findings are.
+	const rest = useMemo(() => (
 		<>
-			{found.data ? <Findings s={s} findings={found.data.findings} /> : found.error ? (found.error.kind === 'unavailable' ? <p class="state empty">Waiting for the first evaluation: it takes two scrapes of a target.</p> : <Failure error={found.error} what="Findings" />) : <Loading what="Findings" />}
 			<Tiles s={s} />
 			<div class="grid">
 				<GoodputChart s={s} />
 				<Pools s={s} />
 				<Replicas s={s} />
 			</div>
+		</>
+	), [s]);
+	const found = useData('findings', count, (signal) => ask<FindingsReport>('/api/goodput/v1/findings', {}, signal).then((a) => a.data));
+	return (
+		<>
+			{found.data ? <Findings s={s} findings={found.data.findings} /> : found.error ? (found.error.kind === 'unavailable' ? <p class="state empty">Waiting for the first evaluation: it takes two scrapes of a target.</p> : <Failure error={found.error} what="Findings" />) : <Loading what="Findings" />}
+			{rest}
 		</>
 	);
 }

@@ -36,7 +36,7 @@ function rows(r: Reading, unit: string): [string, string][] {
 	const out: [string, string][] = [];
 	if (r.kind === 'unknown') out.push(['Why unknown', reason(r)]);
 	if (r.elapsed_s !== undefined) out.push(['Window', durationText(r.elapsed_s) + ' between the samples used']);
-	if (r.events !== undefined) out.push(['Events in it', 'n = ' + short(r.events)]);
+	if (r.events !== undefined) out.push(['Events in it', 'n = ' + short(Math.round(r.events))]);
 	if (r.interval) out.push(['95 % interval', `${number(r.interval[0], unit)} .. ${number(r.interval[1], unit)}`]);
 	if (r.mean !== undefined && r.kind !== 'text') out.push(['Mean', number(r.mean, unit)]);
 	if (r.share_beyond) out.push(['Beyond the last bucket', number(r.share_beyond, 'ratio') + ' of the events: the figure is a bound']);

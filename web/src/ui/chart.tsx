@@ -42,6 +42,11 @@ export function zoomTo(from: number, to: number) {
 	go({ from: String(Math.round(middle - least / 2)), to: String(Math.round(middle + least / 2)) });
 }
 
+/* With the other charts' cursors; the types leave that parameter out. */
+function moveTo(u: Plot, left: number) {
+	(u.setCursor as (at: { left: number; top: number }, tell: boolean, others: boolean) => void)({ left, top: left < 0 ? -10 : 10 }, true, true);
+}
+
 export function Chart(p: ChartProps) {
 	const box = useRef<HTMLDivElement>(null), drawn = useRef<Plot | undefined>(undefined);
 	const [at, setAt] = useState<number | null>(null);
@@ -93,10 +98,10 @@ export function Chart(p: ChartProps) {
 		const span = p.to - p.from, middle = p.times[i] ?? p.from;
 		if (event.key in move) {
 			const to = Math.min(last, Math.max(0, move[event.key]!));
-			u.setCursor({ left: u.valToPos(p.times[to]!, 'x'), top: 10 });
+			moveTo(u, u.valToPos(p.times[to]!, 'x'));
 		} else if (event.key === '+') zoomTo(middle - span / 4, middle + span / 4);
 		else if (event.key === '-') zoomTo(p.from - span / 2, p.to + span / 2);
-		else if (event.key === 'Escape') u.setCursor({ left: -10, top: -10 });
+		else if (event.key === 'Escape') moveTo(u, -10);
 		else return;
 		event.preventDefault();
 		event.stopPropagation();

@@ -133,7 +133,7 @@ function axes(o: PlotOptions): uPlot.Axis[] {
 	const x: uPlot.Axis = {
 		stroke, grid, ticks: grid, font: '11px sans-serif',
 		values: (_, ticks) => ticks.map((t) => (span > 172800 ? dateText(t).slice(5, 16) : span > 1200 ? clockText(t).slice(0, 5) : clockText(t))),
-		space: 70,
+		space: 70, size: 28,
 	};
 	const y: uPlot.Axis = { stroke, grid, ticks: grid, font: '11px sans-serif', size: 62, values: (_, ticks) => ticks.map((v) => (v === null ? '' : short(v, o.unit))) };
 	if (o.heat) {

@@ -1,0 +1,63 @@
+"""Scripted faults at 64 simulated replicas: each must be told in the page's first viewport at 1440 x 900.
+
+    tests/page/faults.py [--shots FOLDER] [FAULT...]
+
+Not part of `make check`: each fault takes a minute or two, as it has to show in a window. Exit status 1 when one is not told.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
+import daemon  # noqa: E402
+
+REPLICAS, BAD = 64, 5
+# fault: findings of which one must be there, and whether it names the replica
+FAULTS = {
+    "stall": ("engine-stalled",),
+    "slow:factor=6": ("slow-replica",),
+    "preemption-storm:rate=4": ("kv-thrash", "preemptions"),
+    "crash:down=120": ("scrape-partial",),
+    "http-500:share=0.5": ("http-errors", "error-rate-high", "success-low"),
+    "gc-pauses:ms=800": ("gc-pauses",),
+}
+
+
+def findings(server):
+    answer = server.ask("/api/goodput/v1/findings")
+    return [f for f in answer.json["data"]["findings"] if not f["suppressed_by"] and not f["undecided"]] if answer.status == 200 else []
+
+
+def one(fault, wanted, shots):
+    shop = daemon.Workshop()
+    try:
+        sim = shop.sim("--self-traffic", "rate=%d,prompt=300,output=60" % (REPLICAS * 2), replicas=REPLICAS)
+        server = shop.goodput("--scrape-interval", "2s", "--evaluation-interval", "4s", "--window", "40s",
+                              *["127.0.0.1:%d" % (sim.port + i) for i in range(REPLICAS)])
+        server.wait(lambda: server.value("count(up == 1)") == REPLICAS, timeout=120, what="all targets")
+        sim.ask("/goodput/fault", method="POST", body="%s%sreplica=%d@20s" % (fault, "," if ":" in fault else ":", BAD))
+        found = server.wait(lambda: [f for f in findings(server) if f["id"] in wanted], timeout=240, what="one of %s, found %s" % (wanted, [f["id"] for f in findings(server)]))
+        what = {"module": "./first.mjs", "chromium": shutil.which("chromium"), "url": server.url, "finding": found[0]["id"], "replica": "127.0.0.1:%d" % (sim.port + BAD),
+                "args": ["--shots", shots] if shots else []}
+        return subprocess.run(["node", os.path.join(ROOT, "web", "tests", "run.mjs"), json.dumps(what)], check=False, env=dict(os.environ, GOODPUT_FINDING=fault)).returncode == 0
+    except AssertionError as problem:
+        print("%s  FAILED: %s" % (fault, str(problem)[:600]), flush=True)
+        return False
+    finally:
+        shop.close()
+
+
+def main(args):
+    shots = args[args.index("--shots") + 1] if "--shots" in args else None
+    names = [a for a in args if a in FAULTS] or list(FAULTS)
+    told = [one(name, FAULTS[name], shots) for name in names]
+    print("%d passed, %d failed" % (sum(told), len(told) - sum(told)))
+    return 0 if all(told) else 1
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,39 @@
+// node bench.mjs CHROMIUM URL: loads views on request and tells when the verdict and when all panels were there, in ms from the request for the page.
+import { chromium } from 'playwright-core';
+import { createInterface } from 'node:readline';
+
+const [executablePath, url] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+let page;
+
+// Looks at every frame, from before the page's own script.
+function watch() {
+	const seen = (window.seen = {});
+	const look = () => {
+		const verdict = document.querySelector('.verdict:not(.unknown) p');
+		if (verdict && !seen.verdict) seen.verdict = performance.now();
+		const busy = document.querySelector('.state.loading, .panel.busy'), plots = [...document.querySelectorAll('.plot')];
+		if (verdict && !busy && document.querySelector('.panel') && plots.length && plots.every((p) => p.querySelector('canvas'))) seen.panels ??= performance.now();
+		else delete seen.panels;
+		requestAnimationFrame(look);
+	};
+	requestAnimationFrame(look);
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+	const [command, path] = JSON.parse(line);
+	if (page) await page.context().close();
+	page = undefined;
+	if (command === 'load') {
+		const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+		page = await context.newPage();
+		await page.addInitScript(watch);
+		await page.goto(url + path);
+		// What stays for a moment has come to rest.
+		await page.waitForFunction(() => window.seen.panels && performance.now() - window.seen.panels > 400, undefined, { timeout: 120000 });
+		console.log(JSON.stringify(await page.evaluate(() => window.seen)));
+	} else {
+		console.log('{}');
+	}
+}
+await browser.close();
