@@ -164,11 +164,11 @@ static int run_documents(struct follow *f, const struct top_arguments *a)
 	int64_t due_ns = clock_monotonic_ns();
 
 	for (size_t looks = 0; !command_stop; looks++) {
-		bool live = follow_kind(f) == WATCH_LIVE || follow_kind(f) == WATCH_REMOTE;
+		bool live = follow_goes_on(f);
 
 		if (!document_look(f, looks == 0 && follow_kind(f) == WATCH_LIVE, &status, &e))
 			return e.message[0] ? command_failed(&e) : status;
-		live = live && !(a->once && (looks || follow_kind(f) == WATCH_REMOTE));
+		live = live && !(a->once && (looks || follow_kind(f) != WATCH_LIVE));
 		if (!live)
 			return status;
 		due_ns += (a->interval_ms > follow_pace_ms(f) ? a->interval_ms : follow_pace_ms(f)) * 1000000;

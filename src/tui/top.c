@@ -99,7 +99,7 @@ static bool look(struct top *t, struct error *e)
 
 static bool is_live(const struct top *t)
 {
-	return follow_kind(t->follow) == WATCH_LIVE || follow_kind(t->follow) == WATCH_REMOTE;
+	return follow_goes_on(t->follow);
 }
 
 static void publish(struct top *t, struct view *v, const struct error *e, bool looked)

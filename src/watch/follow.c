@@ -79,14 +79,9 @@ enum watch_kind follow_kind(const struct follow *f)
 	return f->watch->kind;
 }
 
-const char *follow_remote_url(const struct follow *f)
+bool follow_goes_on(const struct follow *f)
 {
-	return f->watch->kind == WATCH_REMOTE ? f->watch->options.remote.url : NULL;
-}
-
-int64_t follow_pace_ms(const struct follow *f)
-{
-	return f->watch->kind == WATCH_REMOTE ? f->watch->interval_ms : 0;
+	return f->watch->kind != WATCH_RECORDING && f->watch->kind != WATCH_PAGE;
 }
 
 /* ---- looking ---- */
@@ -108,14 +103,22 @@ static bool look_live(struct follow *f, struct error *e)
 	return store_retain(w->data.store, now_ms, e);
 }
 
-/* A Prometheus is opened anew: its fleet may be another one by now. */
-static bool look_remote(struct follow *f, struct error *e)
+/* Are samples kept by somebody else, who goes on? */
+static bool is_kept_elsewhere(const struct follow *f)
+{
+	return f->watch->kind == WATCH_REMOTE || f->watch->kind == WATCH_STORE;
+}
+
+/* A Prometheus or a store is opened anew: its fleet may be another one by now. */
+static bool look_anew(struct follow *f, struct error *e)
 {
 	struct watch_options options = f->options;
 
-	options.targets = NULL;
-	options.target_count = 0;
-	options.remote = f->watch->options.remote;
+	if (f->watch->kind == WATCH_REMOTE) {
+		options.targets = NULL;
+		options.target_count = 0;
+		options.remote = f->watch->options.remote;
+	}
 	options.window = f->window_text;
 	options.now_ms = clock_now_ms();
 	struct watch *next = opened(&options, e);
@@ -127,7 +130,8 @@ static bool look_remote(struct follow *f, struct error *e)
 		return false;
 	}
 	evidence_drop(f);
-	next->options.remote.url = arena_cstr(&next->arena, str_from(options.remote.url)); /* it may be the former watch's own */
+	if (options.remote.url) /* it may be the former watch's own */
+		next->options.remote.url = arena_cstr(&next->arena, str_from(options.remote.url));
 	closed(f->watch);
 	f->watch = next;
 	return true;
@@ -142,7 +146,7 @@ bool follow_look(struct follow *f, struct error *e)
 		if (!look_live(f, e))
 			return false;
 	}
-	if (w->kind == WATCH_REMOTE && !look_remote(f, e))
+	if (is_kept_elsewhere(f) && !look_anew(f, e))
 		return false;
 	if ((w->kind == WATCH_RECORDING || w->kind == WATCH_PAGE) && !f->gathered && !watch_gather(w, e))
 		return false;
@@ -166,6 +170,11 @@ struct str follow_moment_name(const struct follow *f, size_t moment)
 		if (r->moments[i].t_ms == f->moments.items[moment])
 			return r->moments[i].when;
 	return STR_EMPTY;
+}
+
+int64_t follow_pace_ms(const struct follow *f)
+{
+	return is_kept_elsewhere(f) ? f->watch->interval_ms : 0;
 }
 
 /* ---- judging ---- */

@@ -1,6 +1,7 @@
 /* follow: a fleet looked at again and again, for whoever shows it live: terminal, page.
  *
- *   follow_look   what is there now: live targets are scraped once, a Prometheus is asked; a recording or a page is read the first time
+ *   follow_look   what is there now: live targets are scraped once, a Prometheus or a store is asked; a recording or a page is read
+ *                 the first time
  *   follow_judge  the report over the window that ends at one of the moments seen
  *
  * Live samples are kept in memory for the history that onsets and trends look back to. One thread at a time. */
@@ -21,8 +22,8 @@ void follow_free(struct follow *f);
 bool follow_look(struct follow *f, struct error *e);
 /* WATCH_LIVE turns into WATCH_REMOTE at the first look when the one target is a Prometheus (or a goodput serve). */
 enum watch_kind follow_kind(const struct follow *f);
-/* The address asked, of a Prometheus; NULL elsewhere. */
-const char *follow_remote_url(const struct follow *f);
+/* Will a later look find more? Not of a recording or a page. */
+bool follow_goes_on(const struct follow *f);
 /* How many seconds apart looks make sense: a Prometheus has nothing new between its scrapes. In ms; 0: no limit. */
 int64_t follow_pace_ms(const struct follow *f);
 
