@@ -5,11 +5,17 @@
 
 /* ---- which sets ---- */
 
+static struct chunk_range windows_chunks(const struct series_windows *w, const struct set *set)
+{
+	return set_chunks(set, w->first_end_ms - w->range_ms, w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms);
+}
+
 static bool part_has_samples(const struct folding *f, const struct set *set)
 {
 	const struct group *g = set->group;
 
-	VEC_EACH (&set->chunks, chunk)
+	struct chunk_range chunks = windows_chunks(f->windows, set);
+	for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
 		if (windows_meet(f->windows, chunk->t_first, chunk->t_last))
 			return true;
 	return g && g->rows && windows_meet(f->windows, g->t[0], g->t[g->rows - 1]);
@@ -91,7 +97,8 @@ static bool others_between(const struct part *home, const struct part *but, int6
 		const struct group *g = (*part)->set->group;
 		if (*part == but)
 			continue;
-		VEC_EACH (&(*part)->set->chunks, chunk)
+		struct chunk_range chunks = set_chunks((*part)->set, t_first, t_last);
+		for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
 			if (chunk->t_first <= t_last && chunk->t_last >= t_first)
 				return true;
 		if (g && g->rows && g->t[0] <= t_last && g->t[g->rows - 1] >= t_first)
@@ -101,33 +108,35 @@ static bool others_between(const struct part *home, const struct part *but, int6
 }
 
 /* How many chunks from this one on are all of one digest, and can be read as such: 1, if not. */
-static size_t digest_chunks(const struct folding *f, const struct part *home, const struct part *part, size_t first)
+static size_t digest_chunks(const struct folding *f, const struct part *home, const struct part *part, const struct chunk *first)
 {
-	const struct chunk *chunks = part->set->chunks.items;
-	size_t last = first;
+	const struct chunk *last = first;
 
-	if (f->windows->range_ms < HOUR_MS || !chunks[first].digest || chunks[first].nth)
+	if (f->windows->range_ms < HOUR_MS || !first->digest || first->nth)
 		return 1;
-	while (chunks[last].id != chunks[first].digest)
+	while (last->id != first->digest)
 		last++;
-	return home->parts.count > 1 && others_between(home, part, chunks[first].t_first, chunks[last].t_last) ? 1 : last - first + 1;
+	return home->parts.count > 1 && others_between(home, part, first->t_first, last->t_last) ? 1 : (size_t)(last - first) + 1;
 }
 
 static struct piece *pieces_find(struct folding *f, const struct part *home, size_t *count)
 {
 	size_t most = 1;
 
-	VEC_EACH (&home->parts, part)
-		most += (*part)->set->chunks.count + 1;
+	VEC_EACH (&home->parts, part) {
+		struct chunk_range chunks = windows_chunks(f->windows, (*part)->set);
+		most += (size_t)(chunks.end - chunks.first) + 1;
+	}
 	struct piece *pieces = arena_alloc(&f->home, most * sizeof *pieces);
 	*count = 0;
 	VEC_EACH (&home->parts, part) {
 		const struct group *g = (*part)->set->group;
-		const struct chunk *chunks = (*part)->set->chunks.items;
-		for (size_t i = 0, n; i < (*part)->set->chunks.count; i += n) {
-			n = digest_chunks(f, home, *part, i);
-			if (windows_meet(f->windows, chunks[i].t_first, chunks[i + n - 1].t_last))
-				pieces[(*count)++] = (struct piece){ *part, &chunks[i], n, chunks[i].t_first };
+		struct chunk_range chunks = windows_chunks(f->windows, (*part)->set);
+		size_t n;
+		for (const struct chunk *chunk = chunks.first; chunk < chunks.end; chunk += n) {
+			n = digest_chunks(f, home, *part, chunk);
+			if (windows_meet(f->windows, chunk->t_first, chunk[n - 1].t_last))
+				pieces[(*count)++] = (struct piece){ *part, chunk, n, chunk->t_first };
 		}
 		if (g && g->rows && windows_meet(f->windows, g->t[0], g->t[g->rows - 1]))
 			pieces[(*count)++] = (struct piece){ *part, NULL, 0, g->t[0] };

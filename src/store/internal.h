@@ -60,6 +60,8 @@ struct store {
 	size_t sample_count, refused;
 	int64_t oldest_ms, newest_ms;
 	pthread_rwlock_t lock;
+	int64_t retention_ms; /* in memory; on disk it is in the options */
+	uint64_t retention_bytes;
 	struct disk *disk; /* NULL: in memory */
 };
 
@@ -72,9 +74,12 @@ static inline struct series *series_at(const struct store *s, size_t id)
 /* store.c */
 struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type);
 enum append_status series_append(struct series *series, int64_t t_ms, double value); /* loose */
-/* Forgets loose samples [0, count). */
+/* Forgets loose samples [0, count); gives memory back when little is left of it. */
 void series_drop(struct series *series, size_t count);
 void store_count(struct store *s, int64_t t_ms, size_t samples);
+
+/* retain_memory.c */
+void memory_retain(struct store *s, int64_t now_ms);
 
 /* ---- sets: which series a chunk holds, in which order ---- */
 
@@ -98,6 +103,7 @@ struct set {
 	struct group *group;       /* that fills it now, or NULL */
 	size_t digested;           /* chunks in front that have digests, or are too few for one */
 	uint64_t hash, sealed;
+	bool unordered; /* a chunk begins before the end of one before it */
 	bool stored, marked;
 	uint32_t sealing; /* rows of the group that the open transaction seals */
 };
@@ -111,6 +117,12 @@ struct set *set_of(struct store *s, struct series **members, size_t count);
 /* A set as the file has it: members in storage order, sections as given. */
 struct set *set_restore(
 	struct store *s, uint32_t number, struct series *const *members, size_t count, const uint32_t *starts, size_t section_count);
+void set_add_chunk(struct set *set, const struct chunk *chunk);
+/* Chunks [first, end) are all that can have samples in [from_ms, to_ms]; others may be among them. */
+struct chunk_range {
+	const struct chunk *first, *end;
+};
+struct chunk_range set_chunks(const struct set *set, int64_t from_ms, int64_t to_ms);
 void set_free(struct set *set);
 
 /* ---- groups ---- */

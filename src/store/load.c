@@ -146,7 +146,7 @@ static bool load_chunks(struct store *s, struct error *e)
 			chunk.id < disk->next_chunk || chunk.id >> (62 - SECTION_BITS))
 			return database_damaged(disk->path, "a row of the chunks contradicts the rest", e);
 		struct set *set = disk->sets.items[number];
-		VEC_PUSH(&set->chunks, chunk);
+		set_add_chunk(set, &chunk);
 		set->sealed = chunk.sealed;
 		disk->next_chunk = chunk.id + 1;
 		disk->log_seq = chunk.sealed + 1 > disk->log_seq ? chunk.sealed + 1 : disk->log_seq;

@@ -137,6 +137,8 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 	struct disk *disk = s->disk;
 	struct error local = { 0 };
 
+	if (!disk)
+		memory_retain(s, now_ms);
 	if (!disk || disk->options.read_only || disk->degraded)
 		return true;
 	e = e ? e : &local;
