@@ -114,7 +114,7 @@ static void fuzz_section(struct str input, const struct times_list *lists, struc
 static void fuzz_digest(struct str input, struct arena *arena)
 {
 	size_t size = input.len < 3 ? 0 : (uint8_t)input.ptr[0] | (size_t)(uint8_t)input.ptr[1] << 8,
-	       columns = input.len < 3 ? 1 : input.ptr[2] % 32;
+	       columns = input.len < 3 ? 1 : (uint8_t)input.ptr[2] % 32;
 	struct digest_head *head = digest_head_unpack(str_head(str_skip(input, 3), size), arena), *again;
 	bool above[32] = { false };
 	struct buf out;
