@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+/* Without a file: what samples may take of memory where nobody says how much. */
+#define MEMORY_BYTES (UINT64_C(1) << 30)
+
 enum {
 	COMMIT_MS = 1000,
 	RETAIN_MS = 60000,
@@ -68,6 +71,9 @@ bool keeping_open(struct daemon *d, struct error *e)
 	const char *path = d->options->store_path;
 
 	d->store = path ? store_open(path, &d->options->store, e) : store_new();
+	if (!path)
+		store_set_retention(d->store, d->options->store.retention_ms,
+			d->options->store.retention_bytes ? d->options->store.retention_bytes : MEMORY_BYTES);
 	if (!d->store)
 		return false;
 	d->backend = backend_embedded_new(d->store);

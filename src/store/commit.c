@@ -15,9 +15,9 @@ enum {
 	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
 	LOG_PER_SERIES = 512,
 	RETRY_COMMITS = 8,
-	HEAD_MOST = 32 << 20,   /* samples, while nothing can be written */
-	CUT_SAMPLES = 300000,   /* of groups that were cut, in one commit: an hour ends for all at once */
-	CUT_NEAR_ROWS = 32,     /* rows before an hour that a full group waits for, instead of leaving them to a small chunk */
+	HEAD_MOST = 32 << 20, /* samples, while nothing can be written */
+	CUT_SAMPLES = 300000, /* of groups that were cut, in one commit: an hour ends for all at once */
+	CUT_NEAR_ROWS = 32,   /* rows before an hour that a full group waits for, instead of leaving them to a small chunk */
 };
 
 /* ---- series and sets ---- */
@@ -430,5 +430,11 @@ bool disk_commit(struct store *s, struct error *e)
 
 bool store_commit(struct store *s, struct error *e)
 {
-	return !s->disk || disk_commit(s, e);
+	if (!s->disk)
+		return true;
+	if (!disk_commit(s, e))
+		return false;
+	if (!s->disk->options.read_only)
+		disk_digest(s);
+	return true;
 }

@@ -10,7 +10,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian and read without swapping");
 
 /* "GOOD" */
-enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 1, PAGE_BYTES = 32768, BUSY_MS = 5000 };
+enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 2, PAGE_BYTES = 32768, BUSY_MS = 5000 };
 
 static const char schema[] =
 	"CREATE TABLE series (id INTEGER PRIMARY KEY, batch BLOB NOT NULL);"
@@ -19,6 +19,11 @@ static const char schema[] =
 	" row_count INTEGER NOT NULL, samples INTEGER NOT NULL, sealed INTEGER NOT NULL, times BLOB NOT NULL);"
 	"CREATE TABLE sections (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, summary BLOB NOT NULL, data BLOB NOT NULL);"
 	"CREATE TABLE log (seq INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, records BLOB NOT NULL);";
+
+/* What format 2 has more. */
+static const char schema_2[] = "CREATE TABLE digests (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL, chunk_count INTEGER NOT NULL,"
+			       " checksum INTEGER NOT NULL, entries BLOB NOT NULL);"
+			       "CREATE TABLE digest_sections (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL);";
 
 static const char *const texts[ST_COUNT] = {
 	[ST_BEGIN] = "BEGIN IMMEDIATE",
@@ -38,6 +43,13 @@ static const char *const texts[ST_COUNT] = {
 	[ST_SECTION_ADD] = "INSERT INTO sections VALUES (?1, ?2, ?3, ?4)",
 	[ST_SECTION_GET] = "SELECT checksum, summary, data FROM sections WHERE id = ?1",
 	[ST_SECTION_DROP] = "DELETE FROM sections WHERE id >= ?1 AND id < ?2",
+	[ST_DIGEST_ADD] = "INSERT INTO digests VALUES (?1, ?2, ?3, ?4, ?5)",
+	[ST_DIGEST_ALL] = "SELECT id, set_id, chunk_count FROM digests ORDER BY id",
+	[ST_DIGEST_GET] = "SELECT checksum, entries FROM digests WHERE id = ?1",
+	[ST_DIGEST_DROP] = "DELETE FROM digests WHERE id = ?1",
+	[ST_DIGEST_SECTION_ADD] = "INSERT INTO digest_sections VALUES (?1, ?2, ?3)",
+	[ST_DIGEST_SECTION_GET] = "SELECT checksum, data FROM digest_sections WHERE id = ?1",
+	[ST_DIGEST_SECTION_DROP] = "DELETE FROM digest_sections WHERE id >= ?1 AND id < ?2",
 	[ST_LOG_ADD] = "INSERT INTO log VALUES (?1, ?2, ?3)",
 	[ST_LOG_ALL] = "SELECT seq, checksum, records FROM log ORDER BY seq",
 	[ST_LOG_TRIM] = "DELETE FROM log WHERE seq < ?1",
@@ -174,6 +186,17 @@ static bool writer_lock(struct database *d, struct error *e)
 	return false;
 }
 
+static bool schema_raise(struct database *d, struct error *e)
+{
+	char sql[160];
+
+	if (sqlite3_exec(d->handle, schema_2, NULL, NULL, NULL) != SQLITE_OK)
+		return database_failed(d, "make the store", e);
+	sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version = %d", FORMAT_VERSION);
+	d->version = FORMAT_VERSION;
+	return database_pragma(d, sql, NULL, e);
+}
+
 static bool schema_make(struct database *d, struct error *e)
 {
 	char sql[160];
@@ -183,8 +206,7 @@ static bool schema_make(struct database *d, struct error *e)
 		return false;
 	if (sqlite3_exec(d->handle, schema, NULL, NULL, NULL) != SQLITE_OK)
 		return database_failed(d, "make the store", e);
-	sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version = %d", FORMAT_VERSION);
-	return database_pragma(d, sql, NULL, e);
+	return schema_raise(d, e);
 }
 
 static bool database_is_ours(struct database *d, bool *empty, struct error *e)
@@ -204,10 +226,11 @@ static bool database_is_ours(struct database *d, bool *empty, struct error *e)
 		error_set(e, EXIT_BAD_INPUT, "the store has format %d, which a newer goodput wrote; this one knows format %d", (int)version,
 			FORMAT_VERSION);
 		error_hint(e, "use the newer goodput, or let it `store dump` and this one `store import`");
-	} else if (version < FORMAT_VERSION) {
+	} else if (version < 1) {
 		error_set(e, EXIT_BAD_INPUT, "the store was never finished: it has no format number");
 		error_hint(e, "remove it: it holds no samples");
 	} else {
+		d->version = (int)version;
 		return true;
 	}
 	error_source(e, str_from(d->path));
@@ -241,9 +264,10 @@ static bool writer_open(struct database *d, const struct database_options *o, st
 		return false;
 	if (!database_settings(d, o, e))
 		return false;
-	if (!empty)
+	if (!empty && d->version == FORMAT_VERSION)
 		return true;
-	return database_pragma(d, "BEGIN IMMEDIATE", NULL, e) && schema_make(d, e) && database_pragma(d, "COMMIT", NULL, e);
+	return database_pragma(d, "BEGIN IMMEDIATE", NULL, e) && (empty ? schema_make(d, e) : schema_raise(d, e)) &&
+	       database_pragma(d, "COMMIT", NULL, e);
 }
 
 /* What is read of the file is mapped, not copied: its pages are the kernel's to keep or not. */

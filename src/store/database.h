@@ -27,6 +27,13 @@ enum statement {
 	ST_SECTION_ADD,
 	ST_SECTION_GET,
 	ST_SECTION_DROP,
+	ST_DIGEST_ADD,
+	ST_DIGEST_ALL,
+	ST_DIGEST_GET,
+	ST_DIGEST_DROP,
+	ST_DIGEST_SECTION_ADD,
+	ST_DIGEST_SECTION_GET,
+	ST_DIGEST_SECTION_DROP,
 	ST_LOG_ADD,
 	ST_LOG_ALL,
 	ST_LOG_TRIM,
@@ -40,6 +47,7 @@ struct database {
 	sqlite3 *handle;
 	sqlite3_stmt *statements[ST_COUNT];
 	const char *path; /* borrowed */
+	int version;      /* of the file's format; a writer raises it to ours */
 	int lock;         /* descriptor that holds the writer's lock; -1: none */
 };
 

@@ -310,17 +310,19 @@ static bool unpack_block(struct bit_reader *r, int64_t *y, size_t count, int hea
 {
 	bool rising = head & BLOCK_RISING;
 	int kind = head & ~BLOCK_RISING, k = kind - WIDTH_MOST - 1;
+	int64_t value = y[-1];
 	size_t i = 0;
 
 	if (kind > BLOCK_HEAD_MOST)
 		return false;
 	for (; kind <= WIDTH_MOST && i < count; i++)
-		y[i] = plus(y[i - 1], change_of(get_wide(r, kind), rising, base));
+		y[i] = value = plus(value, change_of(get_wide(r, kind), rising, base));
 	if (i < count && reader_has_room(r))
 		i = rising ? unpack_rice_fast(r, y, count, k, true, base) : unpack_rice_fast(r, y, count, k, false, base);
+	value = i ? y[i - 1] : value;
 	for (; i < count; i++) {
 		uint64_t quotient = get_unary(r);
-		y[i] = plus(y[i - 1], change_of(quotient << k | get_bits(r, k), rising, base));
+		y[i] = value = plus(value, change_of(quotient << k | get_bits(r, k), rising, base));
 	}
 	return !r->bad;
 }

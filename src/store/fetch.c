@@ -152,3 +152,46 @@ bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct st
 	return section_fetch_packed(disk, chunk, section, summary, &packed, e) &&
 	       (compressor_unpack(disk->unpacker, packed, data) || database_damaged(disk->path, "a section cannot be unpacked", e));
 }
+
+/* ---- digests ---- */
+
+bool digest_row_fetch(struct disk *disk, enum statement which, int64_t id, struct str *blob, struct error *e)
+{
+	sqlite3_stmt *statement = database_use(&disk->reader, which);
+	struct error local = { 0 };
+
+	sqlite3_bind_int64(statement, 1, id);
+	if (!database_row(&disk->reader, statement, &local)) {
+		if (!local.set)
+			database_damaged(disk->path, "a part of a digest is missing", &local);
+		*e = local;
+		return false;
+	}
+	*blob = database_blob(statement, 1);
+	return (uint32_t)sqlite3_column_int64(statement, 0) == blob_checksum(STR_EMPTY, *blob) ||
+	       database_damaged(disk->path, "a digest has a wrong checksum", e);
+}
+
+struct digest_head *digest_fetch(struct disk *disk, int64_t digest, struct arena *arena, struct error *e)
+{
+	struct digest_head *head = NULL;
+	struct str entries;
+
+	if (digest_row_fetch(disk, ST_DIGEST_GET, digest, &entries, e) && !(head = digest_head_unpack(entries, arena)))
+		database_damaged(disk->path, "a digest cannot be read", e);
+	sqlite3_reset(disk->reader.statements[ST_DIGEST_GET]);
+	return head;
+}
+
+struct digest_section *digest_section_fetch(struct disk *disk, int64_t digest, uint32_t section, size_t count,
+	const struct digest_head *head, struct arena *arena, struct error *e)
+{
+	struct digest_section *s = NULL;
+	struct str packed, data;
+
+	if (digest_row_fetch(disk, ST_DIGEST_SECTION_GET, digest << SECTION_BITS | section, &packed, e) &&
+		(!compressor_unpack(disk->unpacker, packed, &data) || !(s = digest_section_unpack(data, count, head->count, arena))))
+		database_damaged(disk->path, "a digest cannot be read", e);
+	sqlite3_reset(disk->reader.statements[ST_DIGEST_SECTION_GET]);
+	return s;
+}

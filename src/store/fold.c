@@ -15,6 +15,33 @@ struct run run_of(const int64_t *t, size_t count)
 	return (struct run){ t, t[0], t[count - 1], (uint32_t)count };
 }
 
+/* The first window that ends at t_ms or later; w->count when none does. */
+static size_t window_ending(const struct series_windows *w, int64_t t_ms)
+{
+	uint64_t behind = t_ms > w->first_end_ms ? (uint64_t)t_ms - (uint64_t)w->first_end_ms : 0, i;
+
+	if (!behind)
+		return 0;
+	if (!w->step_ms)
+		return w->count;
+	i = behind / (uint64_t)w->step_ms + (behind % (uint64_t)w->step_ms != 0);
+	return i < w->count ? i : w->count;
+}
+
+bool windows_meet(const struct series_windows *w, int64_t t_first, int64_t t_last)
+{
+	size_t i = window_ending(w, t_first);
+
+	return i < w->count && window_start(w, i) < t_last;
+}
+
+bool windows_cut(const struct series_windows *w, int64_t t_first, int64_t t_last)
+{
+	size_t ends = window_ending(w, t_first), starts = window_ending(w, t_first + w->range_ms);
+
+	return (ends < w->count && window_end(w, ends) < t_last) || (starts < w->count && window_start(w, starts) < t_last);
+}
+
 /* ---- times ---- */
 
 void fold_times_init(struct fold_times *f, struct arena *arena, const struct series_windows *w)

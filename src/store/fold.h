@@ -16,6 +16,11 @@ struct run {
 };
 struct run run_of(const int64_t *t, size_t count);
 
+/* Is there a window with a place between these times? */
+bool windows_meet(const struct series_windows *w, int64_t t_first, int64_t t_last);
+/* Does one begin or end between them, so that it has some of these samples only? */
+bool windows_cut(const struct series_windows *w, int64_t t_first, int64_t t_last);
+
 /* The windows of series that have the same times. */
 struct fold_times {
 	uint32_t *count; /* of an open window: the samples before its first one */

@@ -1,74 +1,21 @@
-/* Windows of series folded from chunks and the head. What a series is in one window needs two of its samples: values are unpacked only
- * where a window begins or ends inside of a chunk, and only at those rows, unless the series fell or has gaps there.
- *
- * Series that are scraped together have equal times, and so windows of equal times, as long as each has every row of its set. One that has
- * not (another list of times, a stale marker, two sets) has times of its own from there on. */
-#include "base/log.h"
-#include "store/fold.h"
-#include "store/internal.h"
+/* Folding from disk: which sets have the series, their pieces in order of time, and those that can only be read sample by sample. */
+#include "store/fold_read.h"
 
 #include <stdlib.h>
 
-struct track { /* a series asked for */
-	const struct series *series;
-	struct fold_values values;
-	struct fold_times *own; /* NULL: those of its set */
-	struct part *part;      /* one that has it; NULL: none */
-	uint32_t selections;    /* bits of those that it is in */
-	bool odd;               /* its parts are not in order: to be read sample by sample */
-};
-
-struct part { /* a set with columns that are asked for */
-	struct set *set;
-	struct part *home;     /* of all parts that share series, one */
-	struct track **wanted; /* by column */
-	struct fold_times times;
-	bool out_of_order;
-	VEC(struct part *) parts; /* of a home */
-	VEC(struct track *) tracks;
-};
-
-struct folding {
-	const struct store *store;
-	const struct fold_request *request;
-	const struct series_windows *windows;
-	bool falls;
-	struct arena scratch, home, piece; /* for all, a home, a piece */
-	struct track *tracks;
-	size_t track_count;
-	struct part **by_set;
-	VEC(struct part *) homes;
-	struct moves moves, own_moves;
-	double *at; /* values at the places */
-	uint64_t last_times;
-	bool stopped;
-};
-
-struct piece { /* of a part: a chunk, or the rows of its group */
-	struct part *part;
-	const struct chunk *chunk; /* NULL: the group */
-	int64_t t_first;
-};
-
 /* ---- which sets ---- */
 
-/* Is there a window with a place between these times? */
-static bool windows_meet(const struct series_windows *w, int64_t t_first, int64_t t_last)
+static struct chunk_range windows_chunks(const struct series_windows *w, const struct set *set)
 {
-	uint64_t behind = t_first > w->first_end_ms ? (uint64_t)t_first - (uint64_t)w->first_end_ms : 0, i = 0;
-
-	if (behind && !w->step_ms)
-		return false;
-	if (behind)
-		i = behind / (uint64_t)w->step_ms + (behind % (uint64_t)w->step_ms != 0);
-	return i < w->count && w->first_end_ms + (int64_t)i * w->step_ms - w->range_ms < t_last;
+	return set_chunks(set, w->first_end_ms - w->range_ms, w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms);
 }
 
 static bool part_has_samples(const struct folding *f, const struct set *set)
 {
 	const struct group *g = set->group;
 
-	VEC_EACH (&set->chunks, chunk)
+	struct chunk_range chunks = windows_chunks(f->windows, set);
+	for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
 		if (windows_meet(f->windows, chunk->t_first, chunk->t_last))
 			return true;
 	return g && g->rows && windows_meet(f->windows, g->t[0], g->t[g->rows - 1]);
@@ -129,261 +76,7 @@ static void homes_find(struct folding *f)
 			VEC_PUSH(&home_of(f->by_set[i])->parts, f->by_set[i]);
 }
 
-/* ---- runs of one series ---- */
-
-/* From here on its times are its own. */
-static void track_part(struct folding *f, struct track *x, const struct part *part)
-{
-	if (x->own)
-		return;
-	x->own = fold_times_copy(&part->times, &f->home, f->windows->count);
-	x->own->id = ++f->last_times;
-}
-
-/* The moves of a run of this series; NULL when they are not to be had. */
-static const struct moves *track_moves(struct folding *f, struct track *x, const struct part *part, const struct run *run)
-{
-	if (!x->own)
-		return part->out_of_order ? NULL : &f->moves;
-	return moves_find(&f->own_moves, f->windows, x->own, run) == MOVES_FOUND ? &f->own_moves : NULL;
-}
-
-static void track_move(struct track *x, const struct part *part, const struct moves *m, const struct run *run, const double *at)
-{
-	fold_values_move(&x->values, x->own ? x->own : &part->times, m, run, at);
-	if (x->own)
-		fold_times_move(x->own, m, run);
-}
-
-static size_t strip_stale(int64_t *t, double *v, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (number_is_stale(v[i]))
-			continue;
-		t[kept] = t[i];
-		v[kept++] = v[i];
-	}
-	return kept;
-}
-
-static bool has_stale(const double *v, size_t count)
-{
-	size_t stale = 0;
-
-	for (size_t i = 0; i < count; i++)
-		stale += number_is_stale(v[i]);
-	return stale > 0;
-}
-
-/* A run of which all samples are at hand. `whole`: it has the times of the piece. `v` may be changed. */
-static void track_samples(
-	struct folding *f, struct track *x, const struct part *part, const int64_t *t, double *v, size_t count, bool whole)
-{
-	if (has_stale(v, count)) {
-		int64_t *kept = arena_alloc(&f->piece, count * sizeof *kept);
-		memcpy(kept, t, count * sizeof *kept);
-		count = strip_stale(kept, v, count);
-		t = kept;
-		whole = false;
-	}
-	if (!whole)
-		track_part(f, x, part);
-	if (!count)
-		return;
-	struct run run = run_of(t, count);
-	const struct moves *m = track_moves(f, x, part, &run);
-	if (!m) {
-		x->odd = true;
-		return;
-	}
-	f->at[PLACE_FIRST] = v[0];
-	f->at[PLACE_LAST] = v[count - 1];
-	for (size_t i = 0; i < m->row_count; i++)
-		f->at[PLACE_INNER + i] = v[m->rows[i]];
-	track_move(x, part, m, &run, f->at);
-	if (f->falls)
-		fold_values_falls(&x->values, t, v, count);
-}
-
-/* ---- sections ---- */
-
-enum need { NEED_ENDS, NEED_ROWS, NEED_ALL };
-
-struct section_reading {
-	struct folding *folding;
-	struct part *part;
-	uint32_t start; /* its first column in the set */
-	struct section section;
-	const struct times_list *lists;
-	struct str packed;
-};
-
-/* What of this column must be unpacked. */
-static enum need column_need(struct section_reading *r, uint32_t i)
-{
-	struct folding *f = r->folding;
-	struct track *x = r->part->wanted[r->start + i];
-	uint32_t list = section_list(&r->section, i);
-
-	if (list)
-		track_part(f, x, r->part);
-	if (list == SECTION_ABSENT)
-		return NEED_ENDS;
-	struct column_summary summary = section_summary(&r->section, i);
-	if (summary.gaps || (f->falls && summary.resets))
-		return NEED_ALL;
-	struct run run = run_of(r->lists[list].t, r->lists[list].count);
-	const struct moves *m = track_moves(f, x, r->part, &run);
-	if (!m || !m->row_count)
-		return NEED_ENDS;
-	return x->own ? NEED_ALL : NEED_ROWS;
-}
-
-static void column_from_ends(struct section_reading *r, uint32_t i, const double *rows)
-{
-	struct folding *f = r->folding;
-	struct track *x = r->part->wanted[r->start + i];
-	const struct times_list *list = &r->lists[section_list(&r->section, i)];
-	struct column_summary summary = section_summary(&r->section, i);
-	struct run run = run_of(list->t, list->count);
-	const struct moves *m = track_moves(f, x, r->part, &run);
-
-	if (!m) {
-		x->odd = true;
-		return;
-	}
-	f->at[PLACE_FIRST] = summary.first;
-	f->at[PLACE_LAST] = summary.last;
-	if (rows)
-		memcpy(f->at + PLACE_INNER, rows, m->row_count * sizeof *rows);
-	track_move(x, r->part, m, &run, f->at);
-}
-
-static bool columns_unpack(struct section_reading *r, enum need need, double **out)
-{
-	struct folding *f = r->folding;
-	struct str data;
-
-	if (need == NEED_ENDS)
-		return true;
-	for (uint32_t i = 0; i < r->section.count; i++) {
-		uint32_t list = section_list(&r->section, i);
-		const struct track *x = r->part->wanted[r->start + i];
-		if (!x || list == SECTION_ABSENT || (need == NEED_ROWS && x->own))
-			continue;
-		out[i] = arena_alloc(&f->piece, (need == NEED_ROWS ? f->moves.row_count : r->lists[list].count) * sizeof **out);
-	}
-	if (!compressor_unpack(f->store->disk->unpacker, r->packed, &data))
-		return false;
-	return need == NEED_ALL ? section_values(&r->section, data, r->lists, out, &f->piece)
-				: section_rows(&r->section, data, f->moves.rows, f->moves.row_count, out, &f->piece);
-}
-
-static bool section_fold(struct section_reading *r, const struct chunk *chunk, uint32_t number, size_t list_count, struct error *e)
-{
-	struct folding *f = r->folding;
-	struct disk *disk = f->store->disk;
-	uint32_t count = r->part->set->starts[number + 1] - r->part->set->starts[number];
-	struct track **wanted = r->part->wanted + r->part->set->starts[number];
-	enum need need = NEED_ENDS;
-	struct str summary;
-
-	r->start = r->part->set->starts[number];
-	if (!section_fetch_packed(disk, chunk->id, number, &summary, &r->packed, e))
-		return false;
-	double **out = ARENA_ARRAY(&f->piece, double *, count + 1);
-	if (!section_open(&r->section, summary, r->lists, list_count, &f->piece) || r->section.count != count)
-		return database_damaged(disk->path, "a section cannot be read", e);
-	for (uint32_t i = 0; i < count; i++) {
-		enum need this = wanted[i] ? column_need(r, i) : NEED_ENDS;
-		need = this > need ? this : need;
-	}
-	if (!columns_unpack(r, need, out))
-		return database_damaged(disk->path, "a section cannot be read", e);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t list = section_list(&r->section, i);
-		if (!wanted[i] || list == SECTION_ABSENT)
-			continue;
-		if (need == NEED_ALL)
-			track_samples(f, wanted[i], r->part, r->lists[list].t, out[i], r->lists[list].count, list == 0);
-		else
-			column_from_ends(r, i, out[i]);
-	}
-	return true;
-}
-
-/* ---- pieces ---- */
-
-/* The moves of those who have all of the piece's times. */
-static void piece_moves(struct folding *f, struct part *part, const struct run *run)
-{
-	if (!part->out_of_order)
-		part->out_of_order = moves_find(&f->moves, f->windows, &part->times, run) != MOVES_FOUND;
-}
-
-static void piece_done(struct folding *f, struct part *part, const struct run *run)
-{
-	if (!part->out_of_order)
-		fold_times_move(&part->times, &f->moves, run);
-}
-
-static bool section_is_wanted(const struct part *part, uint32_t number)
-{
-	for (uint32_t i = part->set->starts[number]; i < part->set->starts[number + 1]; i++)
-		if (part->wanted[i])
-			return true;
-	return false;
-}
-
-static bool chunk_fold(struct folding *f, struct part *part, const struct chunk *chunk, struct error *e)
-{
-	struct section_reading r = { .folding = f, .part = part };
-	size_t list_count;
-
-	struct times_list *lists = times_fetch(f->store->disk, chunk->id, &f->piece, &list_count, e);
-	if (!lists || !list_count)
-		return false;
-	struct run run = run_of(lists[0].t, lists[0].count);
-	r.lists = lists;
-	piece_moves(f, part, &run);
-	for (uint32_t k = 0; k < part->set->section_count; k++)
-		if (section_is_wanted(part, k) && !section_fold(&r, chunk, k, list_count, e))
-			return false;
-	piece_done(f, part, &run);
-	return true;
-}
-
-static void group_fold(struct folding *f, struct part *part)
-{
-	const struct group *g = part->set->group;
-	const struct series_windows *w = f->windows;
-	/* Rows in which no window has a part need no look. */
-	uint32_t from = (uint32_t)times_after(g->t, g->rows, w->first_end_ms - w->range_ms);
-	uint32_t to = (uint32_t)times_after(g->t, g->rows, w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms);
-	if (from >= to)
-		return;
-	int64_t *t = arena_alloc(&f->piece, (to - from) * sizeof *t);
-	double *v = arena_alloc(&f->piece, (to - from) * sizeof *v);
-	struct run run = run_of(g->t + from, to - from);
-
-	piece_moves(f, part, &run);
-	for (uint32_t i = 0; i < part->set->count; i++) {
-		struct track *x = part->wanted[i];
-		size_t count = 0;
-		if (!x)
-			continue;
-		for (uint32_t row = from; row < to && x->series->group == g; row++) {
-			if (!group_has(g, row, i))
-				continue;
-			t[count] = g->t[row];
-			v[count++] = group_row(g, row)[i];
-		}
-		track_samples(f, x, part, t, v, count, count == to - from);
-	}
-	piece_done(f, part, &run);
-}
+/* ---- pieces in order of time ---- */
 
 static int compare_pieces(const void *a, const void *b)
 {
@@ -396,42 +89,57 @@ static int compare_pieces(const void *a, const void *b)
 	return (x->chunk->id > y->chunk->id) - (x->chunk->id < y->chunk->id);
 }
 
-static void piece_fold(struct folding *f, const struct piece *piece)
-{
-	struct disk *disk = f->store->disk;
-	struct error e = { 0 };
+/* ---- homes ---- */
 
-	if (piece->chunk) {
-		pthread_mutex_lock(&disk->reader_lock);
-		bool ok = chunk_fold(f, piece->part, piece->chunk, &e);
-		pthread_mutex_unlock(&disk->reader_lock);
-		/* Some of its columns may have moved. Read sample by sample, the chunk is left out, and that is logged. */
-		for (uint32_t i = 0; !ok && i < piece->part->set->count; i++)
-			if (piece->part->wanted[i])
-				piece->part->wanted[i]->odd = true;
-	} else {
-		group_fold(f, piece->part);
+static bool others_between(const struct part *home, const struct part *but, int64_t t_first, int64_t t_last)
+{
+	VEC_EACH (&home->parts, part) {
+		const struct group *g = (*part)->set->group;
+		if (*part == but)
+			continue;
+		struct chunk_range chunks = set_chunks((*part)->set, t_first, t_last);
+		for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
+			if (chunk->t_first <= t_last && chunk->t_last >= t_first)
+				return true;
+		if (g && g->rows && g->t[0] <= t_last && g->t[g->rows - 1] >= t_first)
+			return true;
 	}
-	arena_reset(&f->piece);
+	return false;
 }
 
-/* ---- homes ---- */
+/* How many chunks from this one on are all of one digest, and can be read as such: 1, if not. */
+static size_t digest_chunks(const struct folding *f, const struct part *home, const struct part *part, const struct chunk *first)
+{
+	const struct chunk *last = first;
+
+	if (f->windows->range_ms < HOUR_MS || !first->digest || first->nth)
+		return 1;
+	while (last->id != first->digest)
+		last++;
+	return home->parts.count > 1 && others_between(home, part, first->t_first, last->t_last) ? 1 : (size_t)(last - first) + 1;
+}
 
 static struct piece *pieces_find(struct folding *f, const struct part *home, size_t *count)
 {
 	size_t most = 1;
 
-	VEC_EACH (&home->parts, part)
-		most += (*part)->set->chunks.count + 1;
+	VEC_EACH (&home->parts, part) {
+		struct chunk_range chunks = windows_chunks(f->windows, (*part)->set);
+		most += (size_t)(chunks.end - chunks.first) + 1;
+	}
 	struct piece *pieces = arena_alloc(&f->home, most * sizeof *pieces);
 	*count = 0;
 	VEC_EACH (&home->parts, part) {
 		const struct group *g = (*part)->set->group;
-		VEC_EACH (&(*part)->set->chunks, chunk)
-			if (windows_meet(f->windows, chunk->t_first, chunk->t_last))
-				pieces[(*count)++] = (struct piece){ *part, chunk, chunk->t_first };
+		struct chunk_range chunks = windows_chunks(f->windows, (*part)->set);
+		size_t n;
+		for (const struct chunk *chunk = chunks.first; chunk < chunks.end; chunk += n) {
+			n = digest_chunks(f, home, *part, chunk);
+			if (windows_meet(f->windows, chunk->t_first, chunk[n - 1].t_last))
+				pieces[(*count)++] = (struct piece){ *part, chunk, n, chunk->t_first };
+		}
 		if (g && g->rows && windows_meet(f->windows, g->t[0], g->t[g->rows - 1]))
-			pieces[(*count)++] = (struct piece){ *part, NULL, g->t[0] };
+			pieces[(*count)++] = (struct piece){ *part, NULL, 0, g->t[0] };
 	}
 	if (home->parts.count > 1)
 		qsort(pieces, *count, sizeof *pieces, compare_pieces);

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "store/compress.h"
 #include "store/database.h"
+#include "store/digest.h"
 #include "store/index.h"
 #include "store/section.h"
 #include "store/store.h"
@@ -59,6 +60,8 @@ struct store {
 	size_t sample_count, refused;
 	int64_t oldest_ms, newest_ms;
 	pthread_rwlock_t lock;
+	int64_t retention_ms; /* in memory; on disk it is in the options */
+	uint64_t retention_bytes;
 	struct disk *disk; /* NULL: in memory */
 };
 
@@ -71,9 +74,12 @@ static inline struct series *series_at(const struct store *s, size_t id)
 /* store.c */
 struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type);
 enum append_status series_append(struct series *series, int64_t t_ms, double value); /* loose */
-/* Forgets loose samples [0, count). */
+/* Forgets loose samples [0, count); gives memory back when little is left of it. */
 void series_drop(struct series *series, size_t count);
 void store_count(struct store *s, int64_t t_ms, size_t samples);
+
+/* retain_memory.c */
+void memory_retain(struct store *s, int64_t now_ms);
 
 /* ---- sets: which series a chunk holds, in which order ---- */
 
@@ -81,6 +87,8 @@ struct chunk {
 	int64_t id, t_first, t_last;
 	uint32_t rows;            /* the most samples that one of its columns can have */
 	uint64_t samples, sealed; /* sealed: the last row of the log that it covers */
+	int64_t digest;           /* the digest that covers it: the id of the last chunk of it; 0: none */
+	uint32_t nth;             /* of the digest's chunks */
 };
 
 struct set {
@@ -93,7 +101,9 @@ struct set {
 	VEC(struct chunk) chunks;  /* in the order in which they were sealed */
 	VEC(struct chunk) pending; /* written in the open transaction */
 	struct group *group;       /* that fills it now, or NULL */
+	size_t digested;           /* chunks in front that have digests, or are too few for one */
 	uint64_t hash, sealed;
+	bool unordered; /* a chunk begins before the end of one before it */
 	bool stored, marked;
 	uint32_t sealing; /* rows of the group that the open transaction seals */
 };
@@ -107,6 +117,12 @@ struct set *set_of(struct store *s, struct series **members, size_t count);
 /* A set as the file has it: members in storage order, sections as given. */
 struct set *set_restore(
 	struct store *s, uint32_t number, struct series *const *members, size_t count, const uint32_t *starts, size_t section_count);
+void set_add_chunk(struct set *set, const struct chunk *chunk);
+/* Chunks [first, end) are all that can have samples in [from_ms, to_ms]; others may be among them. */
+struct chunk_range {
+	const struct chunk *first, *end;
+};
+struct chunk_range set_chunks(const struct set *set, int64_t from_ms, int64_t to_ms);
 void set_free(struct set *set);
 
 /* ---- groups ---- */
@@ -138,8 +154,8 @@ struct group {
 	/* Rows before a full hour, which become a chunk without those after it: a row of the log has both never. 0: none. */
 	uint32_t cut_rows;
 	uint64_t cut_log, cut_start; /* of the first row after them, as log_first and log_start */
-	bool fresh;         /* the next record stands by itself */
-	bool misfit;        /* the last row did not have exactly its members */
+	bool fresh;                  /* the next record stands by itself */
+	bool misfit;                 /* the last row did not have exactly its members */
 };
 
 static inline size_t group_words(const struct group *g)
@@ -161,8 +177,8 @@ struct group *group_new(struct store *s, struct set *set);
 void group_free(struct group *g);
 /* Room for the next row (values of all columns). */
 double *group_room(struct group *g);
-/* Windows of whole hours are made of whole chunks: the rows up to an hour are cut off, if the row to come at t_ms is the first after it. To be
- * called before it is recorded, as the record `seq` of the log; it then stands by itself. */
+/* Windows of whole hours are made of whole chunks: the rows up to an hour are cut off, if the row to come at t_ms is the first after it. To
+ * be called before it is recorded, as the record `seq` of the log; it then stands by itself. */
 void group_cut(struct disk *disk, struct group *g, int64_t t_ms, uint64_t seq);
 /* How many rows sealing takes: the cut ones, if they can be sealed alone, else all. */
 uint32_t group_seal_rows(const struct group *g);
@@ -214,6 +230,7 @@ struct disk {
 	uint64_t record_key;
 	struct series **by_key; /* while opening: key -> series */
 	size_t key_count;
+	size_t digest_next;   /* the set looked at last */
 	size_t series_stored; /* series with ids below are in the file */
 	VEC(uint32_t) keys;   /* by id */
 	uint32_t next_key;
@@ -237,6 +254,12 @@ void fetch_end(struct disk *disk);
 struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e);
 bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e);
 bool section_fetch(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *data, struct error *e);
+/* A row with a checksum and a blob. */
+bool digest_row_fetch(struct disk *disk, enum statement which, int64_t id, struct str *blob, struct error *e);
+struct digest_head *digest_fetch(struct disk *disk, int64_t digest, struct arena *arena, struct error *e);
+/* `count`: of the set's section. */
+struct digest_section *digest_section_fetch(struct disk *disk, int64_t digest, uint32_t section, size_t count,
+	const struct digest_head *head, struct arena *arena, struct error *e);
 struct kept;
 void kept_free(struct kept *kept);
 /* read.c */
@@ -254,6 +277,14 @@ struct fold_request {
 	series_fold_visit *visit;
 };
 void disk_fold(const struct store *s, const struct fold_request *request);
+
+/* digest_write.c: digests of chunks that are half a day old and more, one set a call. What cannot be written now is tried again later. */
+void disk_digest(struct store *s);
+/* The digest of `count` chunks of a set from `first` on, as bytes: the head in `entries`, the sections one after the other through `each`.
+ */
+bool digest_make(struct disk *disk, const struct set *set, size_t first, size_t count, struct buf *entries,
+	bool (*each)(void *context, uint32_t section, struct str data), void *context, struct error *e);
+bool digest_drop(struct disk *disk, int64_t digest, struct error *e);
 
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
 /* Of its group all rows, or the cut ones (group_seal_rows). */

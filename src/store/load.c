@@ -146,13 +146,53 @@ static bool load_chunks(struct store *s, struct error *e)
 			chunk.id < disk->next_chunk || chunk.id >> (62 - SECTION_BITS))
 			return database_damaged(disk->path, "a row of the chunks contradicts the rest", e);
 		struct set *set = disk->sets.items[number];
-		VEC_PUSH(&set->chunks, chunk);
+		set_add_chunk(set, &chunk);
 		set->sealed = chunk.sealed;
 		disk->next_chunk = chunk.id + 1;
 		disk->log_seq = chunk.sealed + 1 > disk->log_seq ? chunk.sealed + 1 : disk->log_seq;
 		store_count(s, chunk.t_first, 1);
 		store_count(s, chunk.t_last, 1);
 		s->sample_count += chunk.samples - 2;
+	}
+	return !e->set;
+}
+
+/* ---- digests ---- */
+
+static size_t chunk_find(const struct set *set, int64_t id)
+{
+	size_t low = 0, high = set->chunks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (set->chunks.items[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Those at the front may be gone; the last one is there as long as its digest. */
+static bool load_digests(struct store *s, struct error *e)
+{
+	struct disk *disk = s->disk;
+	struct database *d = database_of(disk);
+	sqlite3_stmt *statement = d->version < 2 ? NULL : database_use(d, ST_DIGEST_ALL);
+
+	while (statement && database_row(d, statement, e)) {
+		int64_t id = sqlite3_column_int64(statement, 0), number = sqlite3_column_int64(statement, 1) - 1,
+			count = sqlite3_column_int64(statement, 2);
+		struct set *set = number >= 0 && (size_t)number < disk->sets.count ? disk->sets.items[number] : NULL;
+		size_t at = set ? chunk_find(set, id) : 0;
+
+		if (!set || at == set->chunks.count || set->chunks.items[at].id != id || count < 1 || count > UINT32_MAX)
+			return database_damaged(disk->path, "a digest is of no chunks", e);
+		set->digested = at + 1;
+		for (int64_t nth = count; nth > 0 && at != SIZE_MAX; at--) {
+			set->chunks.items[at].digest = id;
+			set->chunks.items[at].nth = (uint32_t)--nth;
+		}
 	}
 	return !e->set;
 }
@@ -259,7 +299,7 @@ bool disk_load(struct store *s, struct error *e)
 	struct error local = { 0 };
 
 	disk->log_seq = 1;
-	if (!load_series(s, &local) || !load_sets(s, &local) || !load_chunks(s, &local)) {
+	if (!load_series(s, &local) || !load_sets(s, &local) || !load_chunks(s, &local) || !load_digests(s, &local)) {
 		*e = local;
 		return false;
 	}

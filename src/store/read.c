@@ -46,7 +46,8 @@ static struct touch *touch_of(struct reading *r, uint32_t number)
 	touch = r->by_set[number] = ARENA_NEW(&r->scratch, struct touch);
 	touch->set = r->store->disk->sets.items[number];
 	touch->wanted = ARENA_ARRAY(&r->scratch, struct gather *, touch->set->count);
-	VEC_EACH (&touch->set->chunks, chunk)
+	struct chunk_range chunks = set_chunks(touch->set, r->from_ms, r->to_ms);
+	for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
 		if (chunk_in_window(r, chunk))
 			touch->cap += chunk->rows;
 	touch->cap += touch->set->group ? touch->set->group->rows : 0;
@@ -274,7 +275,8 @@ static void touch_read(struct reading *r, struct touch *touch)
 {
 	struct disk *disk = r->store->disk;
 
-	VEC_EACH (&touch->set->chunks, chunk) {
+	struct chunk_range chunks = set_chunks(touch->set, r->from_ms, r->to_ms);
+	for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++) {
 		struct error e = { 0 };
 		if (!chunk_in_window(r, chunk))
 			continue;

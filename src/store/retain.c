@@ -38,6 +38,7 @@ static struct chunk chunk_forget(struct store *s, struct set *set)
 	pthread_rwlock_wrlock(&s->lock);
 	memmove(set->chunks.items, set->chunks.items + 1, --set->chunks.count * sizeof chunk);
 	s->sample_count -= chunk.samples;
+	set->digested -= set->digested > 0;
 	pthread_rwlock_unlock(&s->lock);
 	return chunk;
 }
@@ -124,7 +125,7 @@ static bool drop_chunks(struct store *s, int64_t now_ms, struct error *e)
 		if (!set || (!is_too_old(disk, &set->chunks.items[0], now_ms) && !is_too_large(disk, e)))
 			break;
 		struct chunk chunk = chunk_forget(s, set);
-		ok = chunk_delete(disk, chunk.id, e);
+		ok = chunk_delete(disk, chunk.id, e) && (chunk.digest != chunk.id || digest_drop(disk, chunk.digest, e));
 	}
 	if (dropped)
 		find_oldest(s);
@@ -136,6 +137,8 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 	struct disk *disk = s->disk;
 	struct error local = { 0 };
 
+	if (!disk)
+		memory_retain(s, now_ms);
 	if (!disk || disk->options.read_only || disk->degraded)
 		return true;
 	e = e ? e : &local;

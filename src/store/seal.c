@@ -156,7 +156,7 @@ void set_sealed(struct store *s, struct set *set)
 	struct disk *disk = s->disk;
 
 	VEC_EACH (&set->pending, chunk) {
-		VEC_PUSH(&set->chunks, *chunk);
+		set_add_chunk(set, chunk);
 		set->sealed = chunk->sealed;
 	}
 	set->pending.count = 0;

@@ -170,6 +170,43 @@ struct set *set_restore(
 	return set;
 }
 
+/* ---- chunks ---- */
+
+void set_add_chunk(struct set *set, const struct chunk *chunk)
+{
+	if (set->chunks.count && set->chunks.items[set->chunks.count - 1].t_last >= chunk->t_first)
+		set->unordered = true;
+	VEC_PUSH(&set->chunks, *chunk);
+}
+
+/* How many chunks in front end before t_ms, or (begins) begin at it or before. */
+static size_t chunks_before(const struct set *set, int64_t t_ms, bool begins)
+{
+	size_t low = 0, high = set->chunks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct chunk *chunk = &set->chunks.items[middle];
+		if (begins ? chunk->t_first <= t_ms : chunk->t_last < t_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct chunk_range set_chunks(const struct set *set, int64_t from_ms, int64_t to_ms)
+{
+	const struct chunk *chunks = set->chunks.items;
+
+	if (!set->chunks.count)
+		return (struct chunk_range){ NULL, NULL };
+	if (set->unordered)
+		return (struct chunk_range){ chunks, chunks + set->chunks.count };
+	size_t first = chunks_before(set, from_ms, false), end = chunks_before(set, to_ms, true);
+	return (struct chunk_range){ chunks + first, chunks + (end > first ? end : first) };
+}
+
 void set_free(struct set *set)
 {
 	if (!set)

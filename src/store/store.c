@@ -76,11 +76,11 @@ static struct series *sink_series(struct sink *sink, const struct labels *labels
 	return series;
 }
 
-static void series_grow(struct series *series)
+static void series_resize(struct series *series, uint32_t cap)
 {
-	uint32_t cap = series->cap ? series->cap * 2 : SERIES_FIRST_CAP;
 	int64_t *t = mem_resize(NULL, cap, sizeof(int64_t) + sizeof(double));
 	double *v = (double *)(t + cap);
+
 	if (series->count) {
 		memcpy(t, series->t, series->count * sizeof *t);
 		memcpy(v, series_values(series), series->count * sizeof *v);
@@ -88,6 +88,11 @@ static void series_grow(struct series *series)
 	mem_free(series->t);
 	series->t = t;
 	series->cap = cap;
+}
+
+static void series_grow(struct series *series)
+{
+	series_resize(series, series->cap ? series->cap * 2 : SERIES_FIRST_CAP);
 }
 
 /* ---- append ---- */
@@ -121,6 +126,8 @@ void series_drop(struct series *series, size_t count)
 	memmove(series->t, series->t + count, kept * sizeof *series->t);
 	memmove(series_values(series), series_values(series) + count, kept * sizeof(double));
 	series->count = (uint32_t)kept;
+	if (series->cap > SERIES_FIRST_CAP && kept < series->cap / 4)
+		series_resize(series, series->cap / 2);
 }
 
 void store_count(struct store *s, int64_t t_ms, size_t samples)

@@ -19,6 +19,8 @@
 struct store;
 /* In memory. */
 struct store *store_new(void);
+/* Of a store in memory: store_retain drops samples that are older, and the oldest beyond so many bytes of samples. 0: none for it. */
+void store_set_retention(struct store *s, int64_t retention_ms, uint64_t retention_bytes);
 
 struct store_options {
 	bool read_only;           /* one state of the file, as it was committed; nothing can be appended */
@@ -40,7 +42,7 @@ struct sink *store_sink(struct store *s);
  * goes on in memory (degraded) and tries again by itself; nothing is lost unless memory runs out first (store_stats: dropped). In memory:
  * true. */
 bool store_commit(struct store *s, struct error *e);
-/* Drops chunks that retention says, a part at each call, oldest first: to be called every minute or so. */
+/* Drops chunks that retention says, a part at each call, oldest first: to be called every minute or so. In memory: samples. */
 bool store_retain(struct store *s, int64_t now_ms, struct error *e);
 
 void store_lock_read(const struct store *s);

@@ -110,6 +110,65 @@ static void verify_chunk(struct verifying *v, const struct set *set, const struc
 	arena_reset(&v->disk->arena);
 }
 
+/* ---- digests: made again from their chunks, they must be the same ---- */
+
+struct digest_check {
+	struct verifying *v;
+	int64_t digest;
+};
+
+static bool verify_digest_section(void *context, uint32_t number, struct str data)
+{
+	struct digest_check *c = context;
+	struct disk *disk = c->v->disk;
+	struct error e = { 0 };
+	struct str packed, stored;
+
+	pthread_mutex_lock(&disk->reader_lock);
+	if (!digest_row_fetch(disk, ST_DIGEST_SECTION_GET, c->digest << SECTION_BITS | number, &packed, &e))
+		fault(c->v, "digest %lld, section %u: %s", (long long)c->digest, number, e.message);
+	else if (!compressor_unpack(disk->unpacker, packed, &stored) || !str_eq(stored, data))
+		fault(c->v, "digest %lld, section %u: it differs from its chunks", (long long)c->digest, number);
+	pthread_mutex_unlock(&disk->reader_lock);
+	return true;
+}
+
+static void verify_digest(struct verifying *v, const struct set *set, size_t first, size_t count)
+{
+	struct digest_check c = { v, set->chunks.items[first].digest };
+	struct error e = { 0 };
+	struct str stored;
+	struct buf entries;
+
+	buf_init(&entries, SIZE_MAX);
+	if (!digest_make(v->disk, set, first, count, &entries, verify_digest_section, &c, &e)) {
+		fault(v, "digest %lld: %s", (long long)c.digest, e.message);
+	} else {
+		pthread_mutex_lock(&v->disk->reader_lock);
+		if (!digest_row_fetch(v->disk, ST_DIGEST_GET, c.digest, &stored, &e))
+			fault(v, "digest %lld: %s", (long long)c.digest, e.message);
+		else if (!str_eq(stored, buf_str(&entries)))
+			fault(v, "digest %lld: its times differ from its chunks", (long long)c.digest);
+		pthread_mutex_unlock(&v->disk->reader_lock);
+	}
+	buf_fini(&entries);
+}
+
+/* Of one that lost chunks to retention the rest is not looked at. */
+static void verify_digests(struct verifying *v, const struct set *set)
+{
+	for (size_t i = 0, n; i < set->chunks.count; i += n) {
+		const struct chunk *chunks = set->chunks.items + i;
+		n = 1;
+		if (!chunks->digest)
+			continue;
+		while (chunks[n - 1].id != chunks->digest)
+			n++;
+		if (!chunks->nth)
+			verify_digest(v, set, i, n);
+	}
+}
+
 bool store_verify(struct store *s, void (*tell)(void *context, const char *what), void *context, struct store_verified *result)
 {
 	struct verifying v = { s, s->disk, tell, context, result };
@@ -131,5 +190,8 @@ bool store_verify(struct store *s, void (*tell)(void *context, const char *what)
 	if (database_pragma(&s->disk->reader, "SELECT count(*) FROM sections", &sections, NULL) && (size_t)sections != result->sections)
 		fault(&v, "%lld sections in the file, %zu belong to chunks", (long long)sections, result->sections);
 	pthread_mutex_unlock(&s->disk->reader_lock);
+	VEC_EACH (&s->disk->sets, set)
+		if (*set)
+			verify_digests(&v, *set);
 	return !result->faults;
 }

@@ -1,10 +1,12 @@
 /* fuzz_store: what a store reads back from its file. Input: 't' + the times of a chunk; 's' + the size of the summary in two bytes, the
  * summary and the data of a section over times of 0 .. 99 (list 0) and 0, 2 .. 98 (list 1); 'c' + a deflated blob; 'r' + values, eight
- * bytes each, that are packed and must come back bit for bit.
+ * bytes each, that are packed and must come back bit for bit; 'd' + the size of a digest's entries in two bytes, a number of columns, the
+ * entries, a section of the digest.
  *
  * Damaged bytes give an error, never a read outside; what is accepted is packed again and must read the same. */
 #include "base/mem.h"
 #include "store/compress.h"
+#include "store/digest.h"
 #include "store/section.h"
 
 #include <stdlib.h>
@@ -36,6 +38,25 @@ static void fuzz_times(struct str packed, struct arena *arena)
 	buf_fini(&out);
 }
 
+/* Some rows read alone are those of all. */
+static void compare_rows(
+	const struct section *section, struct str data, double *const *all, const struct times_list *lists, struct arena *arena)
+{
+	static const uint32_t wanted[] = { 0, 1, 7, 31, 32, 33, 64, 98, 99 };
+	double **out = ARENA_ARRAY(arena, double *, section->count + 1);
+	size_t rows = 0;
+
+	while (rows < sizeof wanted / sizeof *wanted && wanted[rows] < lists[0].count)
+		rows++;
+	for (size_t i = 0; i < section->count; i++)
+		if (section_list(section, i) == 0 && i % 3)
+			out[i] = arena_alloc(arena, rows * sizeof(double));
+	REQUIRE(section_rows(section, data, wanted, rows, out, arena));
+	for (size_t i = 0; i < section->count; i++)
+		for (size_t k = 0; out[i] && k < rows; k++)
+			REQUIRE(memcmp(&out[i][k], &all[i][wanted[k]], sizeof(double)) == 0);
+}
+
 static double **read_section(
 	struct str summary, struct str data, const struct times_list *lists, size_t *count, struct section *section, struct arena *arena)
 {
@@ -48,7 +69,10 @@ static double **read_section(
 		if (section_list(section, i) != SECTION_ABSENT)
 			out[i] = arena_alloc(arena, lists[section_list(section, i)].count * sizeof(double));
 	}
-	return section_values(section, data, lists, out, arena) ? out : NULL;
+	if (!section_values(section, data, lists, out, arena))
+		return NULL;
+	compare_rows(section, data, out, lists, arena);
+	return out;
 }
 
 static void pack_again(
@@ -84,6 +108,34 @@ static void fuzz_section(struct str input, const struct times_list *lists, struc
 	double **values = read_section(str_head(input, size), str_skip(input, size), lists, &count, &section, arena);
 	if (values)
 		pack_again(values, &section, count, lists, arena);
+}
+
+/* The entries, their size in two bytes before them; then a section of so many columns. */
+static void fuzz_digest(struct str input, struct arena *arena)
+{
+	size_t size = input.len < 3 ? 0 : (uint8_t)input.ptr[0] | (size_t)(uint8_t)input.ptr[1] << 8,
+	       columns = input.len < 3 ? 1 : (uint8_t)input.ptr[2] % 32;
+	struct digest_head *head = digest_head_unpack(str_head(str_skip(input, 3), size), arena), *again;
+	bool above[32] = { false };
+	struct buf out;
+
+	if (!head)
+		return;
+	buf_init(&out, (size_t)1 << 30);
+	digest_head_pack(head, &out);
+	again = digest_head_unpack(buf_str(&out), arena);
+	REQUIRE(again && memcmp(again, head, sizeof *head) == 0);
+	struct digest_section *s = digest_section_unpack(str_skip(input, 3 + size), columns, head->count, arena), *same;
+	if (s) {
+		buf_reset(&out);
+		digest_section_pack(s, above, head->count, &out);
+		same = digest_section_unpack(buf_str(&out), columns, head->count, arena);
+		REQUIRE(same);
+		for (size_t i = 0; i < columns; i++)
+			REQUIRE(same->columns[i].look == s->columns[i].look && same->columns[i].falls == s->columns[i].falls &&
+				memcmp(same->columns[i].ends, s->columns[i].ends, head->count * 2 * sizeof(double)) == 0);
+	}
+	buf_fini(&out);
 }
 
 static void fuzz_values(struct str input, const struct times_list *lists, struct arena *arena)
@@ -138,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 't': fuzz_times(input, &arena); break;
 	case 's': fuzz_section(input, lists, &arena); break;
 	case 'r': fuzz_values(input, lists, &arena); break;
+	case 'd': fuzz_digest(input, &arena); break;
 	case 'c': {
 		struct compressor *c = compressor_new(false);
 		(void)compressor_unpack(c, input, &plain);

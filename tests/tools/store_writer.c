@@ -13,7 +13,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TARGETS = 2, PAGE = 60, LOOSE = 7, SERIES = TARGETS * PAGE + LOOSE, STEP_MS = 1000, CHUNK_ROWS = 48 };
+enum {
+	TARGETS = 2,
+	PAGE = 60,
+	LOOSE = 7,
+	SERIES = TARGETS * PAGE + LOOSE,
+	STEP_MS = 17000 /* hours and half days end while it runs */,
+	CHUNK_ROWS = 48
+};
 #define START_MS INT64_C(1768435200000)
 
 static uint64_t random_of(int64_t a, int64_t b)

@@ -252,11 +252,61 @@ static void test_rows(void **state)
 	assert_int_equal(store_sample_count(f->store), SERIES * ROWS);
 }
 
+static size_t count_window(struct fixture *f, int64_t from_ms, int64_t to_ms)
+{
+	struct arena arena;
+	size_t count, samples = 0;
+	arena_init(&arena);
+	struct series_view *views = store_select(f->store, &arena, NULL, 0, from_ms, to_ms, &count);
+	for (size_t i = 0; i < count; i++)
+		samples += views[i].count;
+	arena_fini(&arena);
+	return samples;
+}
+
+static void test_retention(void **state)
+{
+	enum { SERIES = 100, ROWS = 1000 };
+	struct fixture *f = *state;
+	struct series *series[SERIES];
+	double values[SERIES] = { 0 };
+	char name[16];
+	int64_t oldest, newest;
+	for (int i = 0; i < SERIES; i++) {
+		snprintf(name, sizeof name, "i%d", i);
+		series[i] = series_of(f, "m", "instance", name);
+	}
+	struct sink *sink = store_sink(f->store);
+	sink->ops->append(sink, series_of(f, "gone", "instance", "x"), -5, 1);
+	for (int r = 0; r < ROWS; r++)
+		sink->ops->append_row(sink, series, values, SERIES, r * 1000);
+	/* Nothing is asked for. */
+	assert_true(store_retain(f->store, ROWS * 1000, NULL));
+	assert_int_equal(store_sample_count(f->store), SERIES * ROWS + 1);
+	/* By age: what is newer stays to the sample. */
+	store_set_retention(f->store, 400 * 1000, 0);
+	assert_true(store_retain(f->store, ROWS * 1000, NULL));
+	assert_int_equal(store_sample_count(f->store), SERIES * 400);
+	assert_int_equal(count_window(f, INT64_MIN, INT64_MAX), SERIES * 400);
+	assert_int_equal(count_window(f, 600 * 1000, 601 * 1000), SERIES * 2);
+	assert_true(store_bounds(f->store, &oldest, &newest));
+	assert_int_equal(oldest, 600 * 1000);
+	assert_int_equal(newest, (ROWS - 1) * 1000);
+	/* By size: below it, but not by much. */
+	store_set_retention(f->store, 0, SERIES * 200 * 16);
+	assert_true(store_retain(f->store, ROWS * 1000, NULL));
+	assert_in_range(store_sample_count(f->store), SERIES * 180, SERIES * 200);
+	/* Goes on, and older samples are refused as before. */
+	assert_int_equal(sink->ops->append_row(sink, series, values, SERIES, ROWS * 1000), 0);
+	assert_int_equal(sink->ops->append_row(sink, series, values, SERIES, 0), SERIES);
+	assert_int_equal(count_window(f, (ROWS - 1) * 1000, INT64_MAX), SERIES * 2);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = { TEST(test_append_rules), TEST(test_negative_times), TEST(test_same_labels_same_series),
 		TEST(test_window_is_inclusive_and_cut), TEST(test_window_of_unlike_series), TEST(test_matchers),
-		TEST(test_matchers_together), TEST(test_types), TEST(test_rows) };
+		TEST(test_matchers_together), TEST(test_types), TEST(test_rows), TEST(test_retention) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
