@@ -1,6 +1,9 @@
 #include "rules/notify.h"
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "rules/payload.h"
 
@@ -28,10 +31,15 @@ struct channel { /* to one receiver */
 struct notifier {
 	uv_loop_t *loop;
 	struct fetcher *fetcher;
-	struct arena arena;
+	struct arena arena;   /* of the options */
+	struct arena lasting; /* as long as it */
 	struct rules_options options;
 	struct rules_receiver receiver;
 	VEC(struct channel *) channels;
+	const char *path;             /* of what is kept; or NULL */
+	struct outbox_document *kept; /* as it was read: for receivers that are only found later; or NULL */
+	uint64_t kept_changes;
+	bool keep_fails;
 };
 
 /* ---- texts of a receiver ---- */
@@ -224,6 +232,80 @@ static void channel_take_over(struct channel *c, struct channel *old)
 	memcpy(c->last_error, old->last_error, sizeof c->last_error);
 }
 
+/* ---- over a restart ---- */
+
+/* A receiver's URL may hold a secret, and the file is no place for it. */
+static void name_of(const struct channel *c, char *name, size_t size)
+{
+	const char *url = c->receiver.request.url;
+
+	snprintf(name, size, "%s-%016llx", c->receiver.kind == RECEIVER_WEBHOOK ? "webhook" : "alertmanager",
+		(unsigned long long)hash_bytes(url, strlen(url)));
+}
+
+static void channel_restore(struct channel *c)
+{
+	char name[64];
+
+	name_of(c, name, sizeof name);
+	if (c->notifier->kept)
+		outbox_document_take(c->notifier->kept, name, &c->outbox, clock_now_ms());
+}
+
+void notifier_keep_in(struct notifier *n, const char *path)
+{
+	n->path = arena_cstr(&n->lasting, str_from(path));
+	n->kept = file_exists(path) ? outbox_document_load(path) : NULL;
+}
+
+static void print_all(const struct notifier *n, struct buf *out)
+{
+	struct json j = { .out = out };
+	char name[64];
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.outbox/1"));
+	json_open(&j, "receivers", '{');
+	VEC_EACH (&n->channels, c) {
+		name_of(*c, name, sizeof name);
+		outbox_print(&(*c)->outbox, &j, name);
+	}
+	json_close(&j, '}');
+	json_close(&j, '}');
+	buf_add_c(out, '\n');
+}
+
+static void write_all(struct notifier *n)
+{
+	struct error e = { 0 };
+	struct buf text;
+
+	buf_init(&text, SIZE_MAX / 2);
+	print_all(n, &text);
+	bool ok = file_write(n->path, buf_str(&text), &e);
+
+	if (!ok && !n->keep_fails)
+		log_warning("%s; alerts that wait would not survive a restart", e.message);
+	n->keep_fails = !ok;
+	buf_fini(&text);
+}
+
+void notifier_keep(struct notifier *n)
+{
+	uint64_t changes = 0;
+	int64_t now_ms = clock_now_ms();
+
+	VEC_EACH (&n->channels, c) {
+		outbox_settle(&(*c)->outbox, now_ms);
+		channel_plan(*c);
+		changes += (*c)->outbox.changes;
+	}
+	if (!n->path || changes == n->kept_changes)
+		return;
+	n->kept_changes = changes;
+	write_all(n);
+}
+
 void notifier_set_receivers(struct notifier *n, const struct receiver *receivers, size_t count)
 {
 	VEC(struct channel *) next = { 0 };
@@ -233,6 +315,8 @@ void notifier_set_receivers(struct notifier *n, const struct receiver *receivers
 
 		if (old)
 			channel_take_over(c, old);
+		else
+			channel_restore(c);
 		VEC_PUSH(&next, c);
 	}
 	VEC_EACH (&n->channels, c)
@@ -247,16 +331,27 @@ void notifier_set_receivers(struct notifier *n, const struct receiver *receivers
 
 /* ---- the notifier ---- */
 
-/* The alert's labels win over external ones. */
-static const struct labels *with_external(const struct notifier *n, const struct labels *l)
+/* With the external ones, over which the alert's win, and relabelled. NULL: nobody is told of it. */
+static const struct labels *labels_told(const struct notifier *n, const struct labels *l)
 {
-	struct labels_builder b;
+	const struct labels *told = NULL;
+	struct arena scratch;
+	struct label_set set;
 
-	labels_builder_init(&b, l);
+	arena_init(&scratch);
+	label_set_init(&set, &scratch);
+	label_set_start(&set, l->items, l->count);
 	for (size_t i = 0; i < n->options.external_count; i++)
-		if (!labels_get(l, n->options.external[i].name).len)
-			labels_builder_set(&b, n->options.external[i].name, n->options.external[i].value);
-	return labels_builder_build(&b);
+		if (!label_set_get(&set, n->options.external[i].name).len)
+			label_set_set(&set, n->options.external[i].name, n->options.external[i].value);
+	label_set_settle(&set);
+	if (!n->options.relabel || relabel_apply(n->options.relabel, &set)) {
+		label_set_settle(&set);
+		told = labels_new(set.items.items, set.items.count);
+	}
+	label_set_fini(&set);
+	arena_fini(&scratch);
+	return told;
 }
 
 static void on_alert(void *context, const struct alert *alert, struct str query)
@@ -266,7 +361,11 @@ static void on_alert(void *context, const struct alert *alert, struct str query)
 
 	if (!n->channels.count)
 		return;
-	const struct notice notice = { .labels = with_external(n, alert->labels),
+	const struct labels *labels = labels_told(n, alert->labels);
+
+	if (!labels)
+		return;
+	const struct notice notice = { .labels = labels,
 		.annotations = alert->annotations,
 		.resolved = alert->resolved_ms != 0,
 		.starts_ms = alert->fired_ms,
@@ -302,6 +401,7 @@ struct notifier *notifier_new(uv_loop_t *loop, struct fetcher *fetcher, const st
 	n->fetcher = fetcher;
 	n->receiver = (struct rules_receiver){ on_alert, n };
 	arena_init(&n->arena);
+	arena_init(&n->lasting);
 	notifier_set_options(n, options);
 	return n;
 }
@@ -310,10 +410,13 @@ void notifier_close(struct notifier *n)
 {
 	if (!n)
 		return;
+	notifier_keep(n);
 	VEC_EACH (&n->channels, c)
 		channel_close(*c);
 	VEC_FREE(&n->channels);
+	outbox_document_free(n->kept);
 	arena_fini(&n->arena);
+	arena_fini(&n->lasting);
 	mem_free(n);
 }
 

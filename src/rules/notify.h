@@ -32,8 +32,13 @@ struct receiver_stats { /* for /metrics */
 
 struct notifier;
 struct notifier *notifier_new(uv_loop_t *loop, struct fetcher *fetcher, const struct rules_options *options);
-/* What waits is lost to this process: an Alertmanager is told again within a minute of the next start. The loop must run on. */
+/* The loop must run on. */
 void notifier_close(struct notifier *n);
+/* Keeps what receivers are still to be told, and have been told, in this file from now on: it is read now, and notifier_keep writes it
+ * again when that has changed. A file that cannot be read is left out, with a warning. */
+void notifier_keep_in(struct notifier *n, const char *path);
+/* To be called every second or so, and before the end. */
+void notifier_keep(struct notifier *n);
 /* The receivers from now on; copied. Those with a URL that was there keep what waits for them. */
 void notifier_set_receivers(struct notifier *n, const struct receiver *receivers, size_t count);
 /* After a reload: other external labels, another URL. */

@@ -1,19 +1,10 @@
-#include "rules/outbox.h"
+#include "rules/outbox_internal.h"
 
 #include "base/hash.h"
 
 const struct outbox_options outbox_defaults = { .batch = 64, .capacity = 10000, .retry_least_ms = 1000, .retry_most_ms = 60000 };
 
 enum { END_REMEMBERED_MS = 20 * 60 * 1000 };
-
-struct entry {
-	struct notice notice;
-	bool waiting, sending; /* sending: `notice` is on its way; `next` is what came meanwhile */
-	bool has_next, ended;  /* ended: to be forgotten once it is told */
-	struct notice next;
-	bool was_told, told_resolved;
-	int64_t told_ms;
-};
 
 static void notice_fini(struct notice *n)
 {
@@ -95,7 +86,7 @@ static void drop_oldest(struct outbox *o)
 	}
 }
 
-static void set_waiting(struct outbox *o, struct entry *entry, bool waiting)
+void outbox_set_waiting(struct outbox *o, struct entry *entry, bool waiting)
 {
 	o->waiting += waiting;
 	o->waiting -= entry->waiting;
@@ -114,7 +105,8 @@ static void forget(struct outbox *o, const struct notice *n)
 	if (entry && entry->sending) {
 		entry->ended = true;
 	} else if (entry) {
-		set_waiting(o, entry, false);
+		outbox_set_waiting(o, entry, false);
+		o->changes++;
 		entry_free(entry);
 		map_remove(&o->entries, buf_str(&key));
 	}
@@ -142,6 +134,8 @@ void outbox_put(struct outbox *o, const struct notice *n, int64_t now_ms)
 		m->value = NEW(struct entry);
 	struct entry *entry = m->value;
 
+	entry->is_restored = false;
+	o->changes++;
 	if (entry->sending) {
 		entry->ended = false;
 		if (entry->has_next)
@@ -154,7 +148,7 @@ void outbox_put(struct outbox *o, const struct notice *n, int64_t now_ms)
 
 	notice_fini(&entry->notice);
 	entry->notice = notice_copy(n);
-	set_waiting(o, entry, news);
+	outbox_set_waiting(o, entry, news);
 }
 
 /* ---- sending ---- */
@@ -189,7 +183,7 @@ static void take_next(struct outbox *o, struct entry *entry, int64_t now_ms)
 	notice_fini(&entry->notice);
 	entry->notice = entry->next;
 	entry->has_next = false;
-	set_waiting(o, entry, is_news(o, entry, &entry->notice, now_ms));
+	outbox_set_waiting(o, entry, is_news(o, entry, &entry->notice, now_ms));
 }
 
 static int64_t pause_after(const struct outbox *o)
@@ -215,6 +209,7 @@ static bool is_over(const struct outbox *o, const struct entry *entry, int64_t n
 void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms)
 {
 	o->sending = false;
+	o->changes += result != OUTBOX_RETRY;
 	o->failures = result == OUTBOX_RETRY ? o->failures + 1 : 0;
 	o->retried += result == OUTBOX_RETRY;
 	o->not_before_ms = result == OUTBOX_RETRY ? now_ms + pause_after(o) : 0;
@@ -235,11 +230,11 @@ void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms)
 			entry->told_ms = now_ms;
 			o->told += result == OUTBOX_TOLD;
 			o->refused += result == OUTBOX_REFUSED;
-			set_waiting(o, entry, false);
+			outbox_set_waiting(o, entry, false);
 		}
 		take_next(o, entry, now_ms);
 		if (entry->ended || is_over(o, entry, now_ms)) {
-			set_waiting(o, entry, false);
+			outbox_set_waiting(o, entry, false);
 			entry_free(entry);
 			map_remove(&o->entries, m->key);
 		}

@@ -33,6 +33,8 @@ struct outbox {
 	unsigned failures; /* in a row */
 	int64_t not_before_ms;
 	uint64_t told, refused, dropped, retried; /* alerts; alerts; alerts; sends */
+	uint64_t changes;                         /* of what outbox_print prints */
+	int64_t restored_ms;                      /* 0: nothing was read */
 };
 
 void outbox_init(struct outbox *o, const struct outbox_options *options);
@@ -45,5 +47,18 @@ int64_t outbox_due(const struct outbox *o);
 size_t outbox_begin(struct outbox *o, const struct notice **list, int64_t now_ms);
 enum outbox_result { OUTBOX_TOLD, OUTBOX_RETRY, OUTBOX_REFUSED /* it will never be taken */ };
 void outbox_end(struct outbox *o, enum outbox_result result, int64_t now_ms);
+
+/* outbox_file.c: an outbox outlives its process. */
+struct json;
+/* As a list in an open document. What is on its way counts as waiting. */
+void outbox_print(const struct outbox *o, struct json *j, const char *key);
+/* {"receivers": {NAME: what was printed}} of a file; NULL after a warning. */
+struct outbox_document;
+struct outbox_document *outbox_document_load(const char *path);
+void outbox_document_free(struct outbox_document *d);
+/* Puts in what is there of this name, once; what is no notice is left out. */
+void outbox_document_take(struct outbox_document *d, const char *name, struct outbox *o, int64_t now_ms);
+/* Of what was read, what nobody has spoken of for a quarter of an hour has ended: its receiver is told so. */
+void outbox_settle(struct outbox *o, int64_t now_ms);
 
 #endif

@@ -15,6 +15,7 @@
 #include "model/sink.h"
 #include "promql/backend.h"
 #include "rules/alerts.h"
+#include "scrape/relabel.h"
 
 struct template; /* a text with {{ actions }} */
 
@@ -27,7 +28,8 @@ struct rules_options {
 	bool restore;                 /* first load of the process: `for` is restored before ALERTS are written */
 	const struct label *external; /* external labels, for templates */
 	size_t external_count;
-	struct str external_url; /* of this server, for templates and links; may be empty */
+	struct str external_url;       /* of this server, for templates and links; may be empty */
+	const struct relabel *relabel; /* alert_relabel_configs, borrowed: what is done to an alert's labels before it is told; or NULL */
 };
 extern const struct rules_options rules_defaults;
 

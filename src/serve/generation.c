@@ -30,6 +30,7 @@ static bool rules_read(struct generation *g, const struct serve_options *o, cons
 		rules.query_offset_ms = g->config->rule_query_offset_ms;
 		rules.external = g->config->external_labels;
 		rules.external_count = g->config->external_label_count;
+		rules.relabel = &g->config->alert_relabel;
 	}
 	rules.restore = first;
 	rules.external_url = arena_str(&g->arena, str_from(own_url));

@@ -57,8 +57,10 @@ static void commit_ask(struct daemon *d)
 
 void keeping_look(struct daemon *d)
 {
-	if (daemon_now(d) - d->committed_ms >= COMMIT_MS)
-		commit_ask(d);
+	if (daemon_now(d) - d->committed_ms < COMMIT_MS)
+		return;
+	notifier_keep(d->notifier);
+	commit_ask(d);
 }
 
 void keeping_commit_soon(uv_timer_t *timer)
@@ -79,6 +81,8 @@ bool keeping_open(struct daemon *d, struct error *e)
 	d->backend = backend_embedded_new(d->store);
 	d->tee = tee_new(store_sink(d->store));
 	d->receiver = remote_receiver_new(tee_sink(d->tee));
+	if (path)
+		notifier_keep_in(d->notifier, arena_printf(&d->arena, "%s.outbox", path).ptr);
 	if (d->options->watch.remote.url)
 		return mirroring_open(d, e);
 	d->judged_store = d->store;

@@ -31,6 +31,7 @@ struct config {
 	VEC(const char *) rule_files;    /* names that the patterns gave when it was read, in order */
 	VEC(struct str) rule_patterns;   /* as written, relative to the file's folder */
 	VEC(struct job *) alertmanagers; /* for discovery_new: is_alertmanager */
+	struct relabel alert_relabel;    /* alert_relabel_configs */
 	VEC(struct remote_write_config *) remote_writes;
 	VEC(struct str) notes; /* "file:line: what is left out": for people */
 };

@@ -252,6 +252,7 @@ void config_free(struct config *c)
 		job_fini(*job);
 	VEC_EACH (&c->remote_writes, w)
 		relabel_fini(&(*w)->relabel);
+	relabel_fini(&c->alert_relabel);
 	VEC_FREE(&c->jobs);
 	VEC_FREE(&c->alertmanagers);
 	VEC_FREE(&c->remote_writes);

@@ -38,9 +38,8 @@ bool config_alerting(struct config_reader *r, const struct yaml *map, struct err
 		return yaml_error(map, e, "alerting: expected a map with alertmanagers");
 	if (!yaml_only(map, keys, e) || !config_is_list(yaml_get(map, "alertmanagers"), e))
 		return false;
-	if (yaml_get(map, "alert_relabel_configs"))
-		config_note(r, yaml_get(map, "alert_relabel_configs"),
-			"alert_relabel_configs is left out: alerts are sent with the labels they have");
+	if (!relabel_read(&c->alert_relabel, yaml_get(map, "alert_relabel_configs"), &c->arena, e))
+		return false;
 	YAML_EACH (yaml_get(map, "alertmanagers"), node) {
 		struct job *job = ARENA_NEW(&c->arena, struct job);
 		bool served;

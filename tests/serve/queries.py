@@ -3,6 +3,20 @@ the closed ones of 2.x hold the same samples."""
 
 import random
 
+
+class Node:
+    """A part of a query: a text with a %s for each child, and what it is: "sum", "rate", "topk" ... Leaves have a selector."""
+
+    def __init__(self, kind, form, *children, **facts):
+        self.kind, self.form, self.children, self.facts = kind, form, children, facts
+
+    def with_children(self, texts):
+        return self.form % tuple(texts) if self.children else self.form
+
+    def __str__(self):
+        return self.with_children([str(c) for c in self.children])
+
+
 COUNTERS = ["requests_total", "tokens_total"]
 GAUGES = ["queue", "temperature", "odd"]
 BUCKETS = ["latency_seconds_bucket"]
@@ -47,7 +61,8 @@ class Generator:
         return self.pick("", " by (pool)", " by (code)", " by (pool, code)", " without (code)", " without (instance, pool)")
 
     def scalar(self):
-        return self.pick("2", "0.5", "10", "-1", "1e3", "scalar(sum(queue))", "time() / 1e9")
+        text = self.pick("2", "0.5", "10", "-1", "1e3", "scalar(sum(queue))", "time() / 1e9")
+        return Node("scalar", "scalar(%s)", Node("sum", "sum(%s)", Node("selector", "queue"), by="")) if text[:6] == "scalar" else Node("number", text)
 
     def vector(self, depth):
         if depth <= 0:
@@ -56,40 +71,48 @@ class Generator:
         if kind < 3:
             return self.leaf()
         if kind < 6:
-            op = self.pick("sum", "avg", "min", "max", "count", "group", "stddev", "stdvar")
-            return "%s%s (%s)" % (op, self.by(), self.vector(depth - 1))
+            op, by = self.pick("sum", "avg", "min", "max", "count", "group", "stddev", "stdvar"), self.by()
+            return Node(op, "%s%s (%%s)" % (op, by), self.vector(depth - 1), by=by)
         if kind == 6:
-            return "%s%s (%s, %s)" % (self.pick("topk", "bottomk"), self.by(), self.pick("1", "2", "3"), self.vector(depth - 1))
+            op, by, k = self.pick("topk", "bottomk"), self.by(), self.pick("1", "2", "3")
+            return Node(op, "%s%s (%s, %%s)" % (op, by, k), self.vector(depth - 1), by=by, k=int(k))
         if kind == 7:
-            return "quantile%s (%s, %s)" % (self.by(), self.pick("0.5", "0.9", "0"), self.vector(depth - 1))
+            by, q = self.by(), self.pick("0.5", "0.9", "0")
+            return Node("quantile", "quantile%s (%s, %%s)" % (by, q), self.vector(depth - 1), by=by)
         if kind == 8:
             f = self.pick("abs", "ceil", "floor", "sqrt", "exp", "ln", "log2", "sgn", "round", "clamp_min", "clamp_max", "sort", "deg", "sin")
             inside = self.vector(depth - 1)
-            return "%s(%s, %s)" % (f, inside, self.scalar()) if f.startswith("clamp") else "%s(%s)" % (f, inside)
+            return Node(f, "%s(%%s, %%s)" % f, inside, self.scalar()) if f.startswith("clamp") else Node(f, "%s(%%s)" % f, inside)
         if kind == 9:
             op = self.pick("+", "-", "*", "/", "%", "^", "> bool", "<", ">=", "!=")
-            return "(%s) %s %s" % (self.vector(depth - 1), op, self.scalar())
+            inside = self.vector(depth - 1)
+            return Node(op, "(%%s) %s %%s" % op.replace("%", "%%"), inside, self.scalar())
         if kind == 10:
             op = self.pick("+", "-", "*", "/", ">", "and", "or", "unless")
-            left, right = self.pick("sum by (pool) ({})", "max by (pool) ({})"), self.pick("sum by (pool) ({})", "count by (pool) ({})")
-            return "%s %s %s" % (left.format(self.vector(depth - 1)), op, right.format(self.vector(depth - 1)))
-        return "max_over_time((%s)[%s:%s])" % (self.vector(depth - 2), self.pick("1m", "2m"), self.pick("7s", "11s", "15s"))
+            sides = [Node(f, f + " by (pool) (%s)", self.vector(depth - 1), by=" by (pool)") for f in (self.pick("sum", "max"), self.pick("sum", "count"))]
+            return Node(op, "%%s %s %%s" % op, *sides)
+        inside, wide, step = self.vector(depth - 2), self.pick("1m", "2m"), self.pick("7s", "11s", "15s")
+        return Node("subquery", "max_over_time((%%s)[%s:%s])" % (wide, step), inside, range=wide, step=step)
+
+    def windowed(self, f, names):
+        name, matchers, wide, shift = self.pick(*names), self.matchers(), self.duration(), self.shift()
+        return Node(f, "%s(%s%s[%s]%s)" % (f, name, matchers, wide, shift), selector=name + matchers, range=wide, shift=shift)
 
     def leaf(self):
         kind = self.r.randrange(10)
         if kind < 2:
-            return self.selector(COUNTERS + GAUGES)
+            return Node("selector", self.selector(COUNTERS + GAUGES))
         if kind < 5:
-            return "%s(%s)" % (self.pick("rate", "increase", "irate", "resets", "changes"), self.ranged(COUNTERS))
+            return self.windowed(self.pick("rate", "increase", "irate", "resets", "changes"), COUNTERS)
         if kind < 7:
-            f = self.pick("avg_over_time", "min_over_time", "max_over_time", "sum_over_time", "count_over_time", "last_over_time",
-                          "stddev_over_time", "present_over_time", "delta", "deriv", "idelta")
-            return "%s(%s)" % (f, self.ranged(GAUGES))
+            return self.windowed(self.pick("avg_over_time", "min_over_time", "max_over_time", "sum_over_time", "count_over_time", "last_over_time",
+                "stddev_over_time", "present_over_time", "delta", "deriv", "idelta"), GAUGES)
         if kind == 7:
-            return "histogram_quantile(%s, sum by (pool, le) (rate(%s)))" % (self.pick("0.5", "0.9", "0.99"), self.ranged(BUCKETS))
+            added = Node("sum", "sum by (pool, le) (%s)", self.windowed("rate", BUCKETS), by=" by (pool, le)")
+            return Node("histogram_quantile", "histogram_quantile(%s, %%s)" % self.pick("0.5", "0.9", "0.99"), added)
         if kind == 8:
-            return "label_replace(%s, \"x\", \"$1\", \"pool\", \"(.).*\")" % self.selector(GAUGES)
-        return self.pick("absent(%s)", "timestamp(%s)") % self.selector(COUNTERS + GAUGES + ["missing"])
+            return Node("label_replace", "label_replace(%s, \"x\", \"$1\", \"pool\", \"(.).*\")", Node("selector", self.selector(GAUGES)))
+        return Node("call", self.pick("absent(%s)", "timestamp(%s)") % self.selector(COUNTERS + GAUGES + ["missing"]))
 
     def query(self):
         return self.vector(self.r.randrange(4))

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import http.server
 import json
 import os
 import re
@@ -415,35 +416,109 @@ class Operators(Case):
         s = self.serve()
         self.assertEqual(s.ask("/api/v1/write", method="POST", body=b"x", headers={"Content-Encoding": "snappy"}).status, 404)
 
-    def test_alerts_reach_a_webhook(self):
-        got = []
-        hook = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(hook.close)
 
-        def take():
-            while True:
-                try:
-                    c, _ = hook.accept()
-                except OSError:
-                    return
-                with c:
-                    request = c.makefile("rb")
-                    head = b"".join(iter(request.readline, b"\r\n"))
-                    got.append(json.loads(request.read(int(re.search(rb"(?i)content-length: (\d+)", head).group(1)))))
-                    c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+class Receiver:
+    """Takes POSTs of JSON at any path: got[path] lists them. Its port may be silent for a while."""
 
-        threading.Thread(target=take, daemon=True).start()
-        self.shop.path("rules.yml", "groups:\n- name: g\n  rules:\n  - {alert: High, expr: load > 3, labels: {severity: page}}\n")
-        config = self.shop.path("goodput.yml", "global: {scrape_interval: 200ms, evaluation_interval: 200ms}\nrule_files: [rules.yml]\n"
-                                "scrape_configs: [{job_name: a, static_configs: [{targets: ['%s']}]}]\n" % self.target)
-        s = self.shop.goodput("--config", config, "--webhook", "http://127.0.0.1:%d/hook" % hook.getsockname()[1], "--no-finding-alerts")
-        s.wait(lambda: s.query("load"))
-        self.assertEqual(got, [])
-        self.pages.pages["/metrics"] = PAGE % (9, 9)
-        s.wait(lambda: got, what="the alert")
-        self.assertEqual(got[0]["alerts"][0]["labels"]["alertname"], "High")
-        self.pages.pages["/metrics"] = PAGE % (1, 9)
-        s.wait(lambda: got[-1]["status"] == "resolved", what="its end")
+    def __init__(self, port=0):
+        self.got, outer = {}, self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                outer.got.setdefault(self.path, []).append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Alerts(Case):
+    def configure(self, more="", expr="load > 3"):
+        self.shop.path("rules.yml", "groups:\n- name: g\n  rules:\n  - {alert: High, expr: '%s', labels: {severity: page}}\n  - {alert: Noise, expr: '%s'}\n" % (expr, expr))
+        return self.shop.path("goodput.yml", "global: {scrape_interval: 200ms, evaluation_interval: 200ms, external_labels: {site: s1}}\nrule_files: [rules.yml]\n%s"
+                              "scrape_configs: [{job_name: a, static_configs: [{targets: ['%s']}]}]\n" % (more, self.target))
+
+    def receiver(self, port=0):
+        receiver = Receiver(port)
+        self.addCleanup(receiver.close)
+        return receiver
+
+    def load(self, s, value):
+        self.pages.pages["/metrics"] = PAGE % (value, value)
+        s.wait(lambda: s.value("load") == value, what="the scrape")
+
+    def test_reach_a_webhook(self):
+        hook = self.receiver()
+        s = self.shop.goodput("--config", self.configure(), "--webhook", "http://127.0.0.1:%d/hook" % hook.port, "--no-finding-alerts")
+        self.load(s, 1)
+        self.assertEqual(hook.got, {})
+        self.load(s, 9)
+        s.wait(lambda: {a["labels"]["alertname"] for body in hook.got["/hook"] for a in body["alerts"]} == {"High", "Noise"}, what="the alerts")
+        self.load(s, 1)
+        s.wait(lambda: hook.got["/hook"][-1]["status"] == "resolved", what="their end")
+
+    def test_relabelled(self):
+        manager = self.receiver()
+        s = self.shop.goodput("--no-finding-alerts", "--config", self.configure("""alerting:
+  alertmanagers: [{static_configs: [{targets: ["127.0.0.1:%d"]}]}]
+  alert_relabel_configs:
+  - {source_labels: [alertname], regex: Noise, action: drop}
+  - {source_labels: [site, severity], separator: "/", target_label: route}
+  - {regex: site, action: labeldrop}
+""" % manager.port))
+        self.assertNotIn("left out", s.log())
+        self.load(s, 9)
+        s.wait(lambda: manager.got["/api/v2/alerts"], what="the alert")
+        labels = [a["labels"] for body in manager.got["/api/v2/alerts"] for a in body]
+        self.assertEqual({(a["alertname"], a["route"], a.get("site")) for a in labels}, {("High", "s1/page", None)})
+        # What the API shows are the alerts as they are.
+        self.assertEqual(len(s.api("alerts").json["data"]["alerts"]), 2)
+
+    def restarts(self, number):
+        """Nobody takes what began before the end; afterwards it is told once, and not again after another restart."""
+        port, store = daemon.free_port(), self.shop.path("samples.goodput")
+        # A scrape that fails on a busy machine ends neither.
+        args = ("--config", self.configure(expr="max_over_time(load[1h]) > 3"), "--store", store, "--webhook", "http://user:s3cret@127.0.0.1:%d/hook" % port, "--no-finding-alerts")
+        s = self.shop.goodput(*args)
+        self.load(s, 9)
+        s.wait(lambda: os.path.exists(store + ".outbox") and open(store + ".outbox", encoding="utf-8").read().count('"waiting":true') == 2, what="what waits in the file")
+        with open(store + ".outbox", encoding="utf-8") as file:
+            self.assertNotIn("s3cret", file.read())
+        s.end(number)
+        hook = self.receiver(port)
+        s = self.shop.goodput(*args)
+
+        def told():
+            return [(a["labels"]["alertname"], a["status"]) for body in hook.got.get("/hook", []) for a in body["alerts"]]
+        s.wait(lambda: sorted(told()) == [("High", "firing"), ("Noise", "firing")], what="what waited")
+        s.wait(lambda: open(store + ".outbox", encoding="utf-8").read().count('"waiting":false') == 2, what="that it was told, in the file")
+        s.end(number)
+        s = self.shop.goodput(*args)
+        self.load(s, 9)
+        s.wait(lambda: s.api("alerts").json["data"]["alerts"], what="the alerts again")
+        s.end()
+        self.assertEqual(sorted(told()), [("High", "firing"), ("Noise", "firing")], hook.got)
+
+    def test_survive_the_end(self):
+        self.restarts(signal.SIGTERM)
+
+    def test_survive_a_kill(self):
+        self.restarts(signal.SIGKILL)
+
+    def test_damaged_outbox(self):
+        store = self.shop.path("samples.goodput")
+        self.shop.path("samples.goodput.outbox", '{"receivers": {"webhook-')
+        s = self.shop.goodput("--store", store, "--webhook", "http://127.0.0.1:1/x", self.target)
+        self.assertIn("samples.goodput.outbox", s.log())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
 /* What receivers are told, in virtual time: newest word, retries, repeats, bounds; and the bodies. */
+#include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "rules/outbox.h"
 #include "rules/payload.h"
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void put(struct outbox *o, const char *name, bool resolved, int64_t now_ms)
 {
@@ -231,12 +235,62 @@ static void fingerprints(void **state)
 	labels_unref(none);
 }
 
+/* What was printed reads back: what waits is told, what was told is not, and what nobody speaks of any more has ended. */
+static void outlives_its_process(void **state)
+{
+	struct outbox_options options = outbox_defaults;
+	struct outbox o, other;
+	char path[] = "/tmp/goodput-outbox-XXXXXX";
+	struct error e;
+	struct buf text;
+
+	options.only_changes = true;
+	outbox_init(&o, &options);
+	put(&o, "told", false, 10);
+	assert_string_equal(begin(&o, 10), "told");
+	outbox_end(&o, OUTBOX_TOLD, 20);
+	put(&o, "waits", false, 30);
+	buf_init(&text, 1 << 20);
+	struct json j = { .out = &text };
+
+	json_open(&j, NULL, '{');
+	json_open(&j, "receivers", '{');
+	outbox_print(&o, &j, "r");
+	json_close(&j, '}');
+	json_close(&j, '}');
+	close(mkstemp(path));
+	assert_true(file_write(path, buf_str(&text), &e));
+	outbox_init(&other, &options);
+	struct outbox_document *d = outbox_document_load(path);
+
+	assert_non_null(d);
+	outbox_document_take(d, "nobody", &other, 1000);
+	assert_int_equal(other.entries.live, 0);
+	outbox_document_take(d, "r", &other, 1000);
+	outbox_document_take(d, "r", &other, 1000);
+	outbox_document_free(d);
+	unlink(path);
+	assert_int_equal(other.waiting, 1);
+	assert_string_equal(begin(&other, 1000), "waits");
+	outbox_end(&other, OUTBOX_TOLD, 1010);
+	put(&other, "told", false, 2000); /* it still fires: no news */
+	assert_int_equal(other.waiting, 0);
+	outbox_settle(&other, 1000 + 14 * 60000);
+	assert_int_equal(other.waiting, 0);
+	outbox_settle(&other, 1000 + 15 * 60000);
+	assert_string_equal(begin(&other, 1000 + 15 * 60000), "waits!");
+	outbox_end(&other, OUTBOX_TOLD, 1000 + 15 * 60000);
+	outbox_fini(&other);
+	outbox_fini(&o);
+	buf_fini(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(alertmanager_is_told_each_time),
 		cmocka_unit_test(failed_sends_come_again_later), cmocka_unit_test(refused_is_not_tried_again),
 		cmocka_unit_test(webhooks_are_told_changes), cmocka_unit_test(some_want_no_ends), cmocka_unit_test(is_bounded),
-		cmocka_unit_test(bodies), cmocka_unit_test(fingerprints) };
+		cmocka_unit_test(bodies), cmocka_unit_test(fingerprints), cmocka_unit_test(outlives_its_process) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
