@@ -30,6 +30,7 @@ struct length {
 	struct length_bucket *buckets;
 	size_t bucket_count;
 	double weight; /* sum over the buckets */
+	double slope;  /* -1..1: inside a bucket the density runs linearly from 1 - slope to 1 + slope */
 };
 
 /* ---- what requests are made from: rows or a mix ---- */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define MEAN_NEAR 0.01
 enum { DRAW_SPREAD = 64 };
 
 void freeze_remark(struct workload *w, const char *format, ...)
@@ -217,11 +218,21 @@ static void length_of_buckets(struct workload *w, const struct length_bucket *bu
 		l->bucket_count--;
 }
 
-static void remark_mean(struct workload *w, const char *what, const struct length *l, double mean)
+/* Leans the density inside the buckets so that the mean is the known one, as far as that goes. */
+static void match_mean(struct workload *w, const char *what, struct length *l, double mean)
 {
-	if (isfinite(mean) && mean > 0)
-		freeze_remark(w, "%s: the mean was %.0f tokens; drawn evenly inside its buckets it is %.0f (%+.0f %%)", what, mean,
-			length_mean(l), (length_mean(l) / mean - 1) * 100);
+	double straight = length_mean(l), lean;
+
+	if (!isfinite(mean) || mean <= 0)
+		return;
+	l->slope = 1;
+	lean = length_mean(l) - straight;
+	l->slope = lean > 0 ? fmin(fmax((mean - straight) / lean, -1), 1) : 0;
+	if (fabs(length_mean(l) / mean - 1) > MEAN_NEAR)
+		freeze_remark(w,
+			"%s: the mean was %.0f tokens, the histogram can be no nearer than %.0f: the metrics contradict themselves, or a "
+			"bucket is very wide",
+			what, mean, length_mean(l));
 }
 
 struct workload *freeze_marginals(const struct freeze_marginals *m, struct str source, struct error *e)
@@ -240,9 +251,10 @@ struct workload *freeze_marginals(const struct freeze_marginals *m, struct str s
 	length_of_buckets(w, m->output, m->output_count, &c.output);
 	VEC_PUSH(&w->classes, c);
 	w->plan.arrivals.rate = m->rate;
-	freeze_remark(w, "lengths come from histograms: how long a request is inside its bucket is not known");
-	remark_mean(w, "prompts", &w->classes.items[0].prompt, m->prompt_mean);
-	remark_mean(w, "answers", &w->classes.items[0].output, m->output_mean);
+	freeze_remark(w,
+		"lengths come from histograms: how long a request is inside its bucket is not known; where the mean is, they lean to it");
+	match_mean(w, "prompts", &w->classes.items[0].prompt, m->prompt_mean);
+	match_mean(w, "answers", &w->classes.items[0].output, m->output_mean);
 	freeze_remark(w, "prompts and answers are drawn independently: metrics do not tell which prompts had long answers");
 	freeze_remark(w, "arrivals are Poisson at the mean rate: metrics do not tell how bursty they were");
 	if (isfinite(m->cached_share) && m->cached_share > 0) {

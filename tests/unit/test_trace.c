@@ -222,11 +222,22 @@ static void test_marginals(void **state)
 
 	assert_true(content_finish(w, &e));
 	assert_true(remarked(w, "do not tell which prompts had long answers"));
-	assert_true(remarked(w, "the mean was 120 tokens; drawn evenly inside its buckets it is 126"));
+	assert_false(remarked(w, "contradict")); /* 126 without a slope, 109 to 142 with one */
 	profile_make(&arena, w, 0, &p);
 	assert_true(fabs(p.shared - 0.4) < 0.01); /* by share of each prompt, but for rounding and the first of each group */
 	assert_true(p.rate == 4 && p.interval_cv == 1);
 	assert_in_range(p.prompt.sorted[p.requests - 1], 190, 200);
+	assert_true(fabs(p.prompt.mean - 120) < 5 * 50 / sqrt((double)p.requests));
+	size_t low = 0;
+
+	while (p.prompt.sorted[low] <= 100)
+		low++;
+	assert_true(
+		fabs((double)low / (double)p.requests - 0.25) < 5 * sqrt(0.25 * 0.75 / (double)p.requests)); /* buckets keep their shares */
+	workload_free(w);
+	m.prompt_mean = 50;
+	w = freeze_marginals(&m, STR("pod-a"), &e);
+	assert_true(remarked(w, "the mean was 50 tokens") && remarked(w, "contradict"));
 	workload_free(w);
 	m.prompt_count = 0;
 	assert_null(freeze_marginals(&m, STR("pod-a"), &e));
