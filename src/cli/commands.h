@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-extern const struct command command_bench, command_check, command_record, command_query, command_rules, command_serve, command_signals, command_sim, command_store, command_workload;
+extern const struct command command_bench, command_check, command_compare, command_record, command_query, command_rules, command_serve, command_signals, command_sim, command_store, command_workload;
 extern const struct command command_completion, command_man, command_help, command_version;
 
 #endif

@@ -174,6 +174,12 @@ static void set_change(struct compare_panel *p, double confidence, double quanti
 	p->error = (p->change.high - p->change.low) / (2 * z);
 }
 
+void panel_set_change(struct compare_panel *p, double confidence)
+{
+	p->change = p->spec->kind == COMPARE_SHARE ? difference(&p->a, &p->b, 0) : relative_change(&p->a, &p->b, 0);
+	p->error = (p->change.high - p->change.low) / (2 * normal_quantile((1 + confidence) / 2));
+}
+
 /* A fact that counts, summed over the runs that tell it, for 1,000 completed requests; NaN when one does not. Such events come in bursts:
  * the variance is taken to be four times Poisson's. */
 static struct estimate count_estimate(const struct compare_side *side, const char *fact, double confidence)
