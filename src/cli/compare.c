@@ -202,9 +202,9 @@ static int compare_run(const struct command *self, void *arguments, const struct
 const struct command command_compare = {
 	.name = "compare",
 	.summary = "before and after side by side, and whether to promote",
-	.synopsis = (const char *const[]){ "[OPTIONS] A.jsonl B.jsonl [A2.jsonl B2.jsonl...] [--goodput NAME:MS...]",
+	.synopsis = (const char *const[]){ "[OPTIONS] A.jsonl B.jsonl [A2.jsonl B2.jsonl...]",
 		"[OPTIONS] RUN.jsonl --a LABEL=VALUE --b LABEL=VALUE", "[OPTIONS] RECORDING --before A..B --after C..D",
-		"[OPTIONS] --prometheus URL --before A..B --after C..D [--a NAME --b NAME]", NULL },
+		"[OPTIONS] --prometheus URL --before A..B --after C..D", NULL },
 	.description = "Compares two runs that goodput bench --records wrote, several of them in turn (A B A B), two windows of a "
 		       "recording or a Prometheus, or "
 		       "two parts of one (a canary). The same panels stand side by side with the change and its interval.\n\n"

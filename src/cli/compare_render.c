@@ -18,7 +18,7 @@ static void percent(struct buf *out, double value, const char *unit)
 	char number[32];
 
 	number_phrase(fabs(value) * 100, number);
-	buf_printf(out, "%s%s%s", value < 0 ? "-" : "+", number, unit);
+	buf_printf(out, "%s%s%s", value < -1e-11 ? "-" : "+", number, unit);
 }
 
 void compare_change_phrase(const struct compare_panel *p, struct buf *out)

@@ -180,30 +180,52 @@ void panel_set_change(struct compare_panel *p, double confidence)
 	p->error = (p->change.high - p->change.low) / (2 * normal_quantile((1 + confidence) / 2));
 }
 
-/* A fact that counts, summed over the runs that tell it, for 1,000 completed requests; NaN when one does not. Such events come in bursts:
- * the variance is taken to be four times Poisson's. */
-static struct estimate count_estimate(const struct compare_side *side, const char *fact, double confidence)
-{
-	enum { BURSTS = 4 };
-	struct estimate e = { NAN, NAN, NAN, 0 };
-	double sum = 0, value, z = normal_quantile((1 + confidence) / 2);
+/* A fact that counts, summed over the runs that tell it. */
+struct counted {
+	double events, requests;
+};
 
+static bool count_fact(const struct compare_side *side, const char *fact, struct counted *c)
+{
+	double value;
+
+	*c = (struct counted){ 0 };
 	for (size_t i = 0; i < side->run_count; i++) {
 		if (!number_parse(records_fact(&side->runs[i]->run, fact), &value))
-			return e;
-		sum += value;
+			return false;
+		c->events += value;
 		VEC_EACH (&side->runs[i]->requests, t)
-			e.count += side_takes(side, t) && timeline_is_complete(t);
+			c->requests += side_takes(side, t) && timeline_is_complete(t);
 	}
-	if (!e.count)
-		return e;
-	/* Half an event more keeps the interval of none finite. */
-	double shift = z * sqrt(BURSTS / (sum + 0.5)), scale = 1000 / (double)e.count;
+	return c->requests > 0;
+}
 
-	e.value = (sum > 0 ? sum : 0.5) * scale;
-	e.low = e.value * exp(-shift);
-	e.high = e.value * exp(shift);
-	return e;
+static struct estimate count_estimate(const struct counted *c)
+{
+	return (struct estimate){ c->events * 1000 / c->requests, NAN, NAN, (size_t)c->requests };
+}
+
+/* Per 1,000 completed requests. Such events come in bursts: their variance is taken to be four times Poisson's. Half an event more on both
+ * sides keeps none finite. */
+static bool make_from_facts(struct compare_panel *p, const struct panel_input *in, const char *fact, double confidence)
+{
+	enum { BURSTS = 4 };
+	struct counted a, b;
+
+	if (!count_fact(in->a, fact, &a) || !count_fact(in->b, fact, &b))
+		return false;
+	double value = log((b.events + 0.5) / b.requests) - log((a.events + 0.5) / a.requests);
+
+	p->error = sqrt(BURSTS / (a.events + 0.5) + BURSTS / (b.events + 0.5));
+	p->a = count_estimate(&a);
+	p->b = count_estimate(&b);
+	p->change = (struct estimate){ 0, NAN, NAN, p->a.count };
+	if (a.events > 0 || b.events > 0) {
+		double reach = normal_quantile((1 + confidence) / 2) * p->error;
+
+		p->change = (struct estimate){ expm1(value), expm1(value - reach), expm1(value + reach), p->a.count };
+	}
+	return true;
 }
 
 static bool make_from_samples(struct compare_panel *p, const struct panel_input *in, struct sample *a, struct sample *b, double confidence)
@@ -224,12 +246,8 @@ static bool make_from_samples(struct compare_panel *p, const struct panel_input 
 bool panel_make(struct compare_panel *p, const struct panel_input *in, const struct compare_spec *spec, double confidence)
 {
 	*p = (struct compare_panel){ .spec = spec };
-	if (spec->kind == COMPARE_COUNT) {
-		p->a = count_estimate(in->a, "server.preemptions", confidence);
-		p->b = count_estimate(in->b, "server.preemptions", confidence);
-		set_change(p, confidence, NAN);
-		return !isnan(p->a.value) && !isnan(p->b.value);
-	}
+	if (spec->kind == COMPARE_COUNT)
+		return make_from_facts(p, in, "server.preemptions", confidence);
 	struct sample a, b;
 
 	sample_init(&a);

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 PROGRAM = os.path.abspath(os.environ.get("GOODPUT", "build/goodput"))
-COMMANDS = ("check", "record", "query", "rules", "signals", "workload", "completion", "man", "help", "version")
+COMMANDS = ("check", "compare", "record", "query", "rules", "signals", "workload", "completion", "man", "help", "version")
 
 
 class Result:
