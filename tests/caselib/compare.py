@@ -54,11 +54,19 @@ def findings_of(document):
     return findings
 
 
-def ask_compare(program, case, span):
-    words = [program, "compare", case.folder, "--before", "before", "--after", "after", "--json"]
-    document, trouble = run_json(words, SCHEMA)
+def ask_compare(source, before, after, span, timeout_s=60):
+    """`source`: the command and where its figures are; `before` and `after`: the windows as the command line has them."""
+    words = [*source, "--before", before, "--after", after, "--json"]
+    document, trouble = run_json(words, SCHEMA, timeout_s)
     if document is None:
         return Answer(trouble=trouble, command=words)
     side = None if span.kind == "whole" else "a" if span.first.startswith("before") else "b"
     scope = {"kind": "target", "scope": "svc", "target": "svc", "readings": readings_of(document, side)}
     return Answer({"scopes": [scope], "findings": findings_of(document), "verdict": {"severity": "warning"}}, command=words)
+
+
+def windows(case):
+    """The names of the first and last moment of the windows `before` and `after`."""
+    names = list(case.whens())
+    sides = [[name for name in names if name.startswith(side + ".")] for side in ("before", "after")]
+    return [(side[0], side[-1]) for side in sides]
