@@ -10,8 +10,8 @@ enum { CHART_WIDTH = 400, CHART_HEIGHT = 236, CHART_LEFT = 50, CHART_RIGHT = 12,
 
 /* Value to place; an axis's numbers. */
 struct scale {
-	double from, to; /* in values; of log scales above 0 */
-	bool log;
+	double from, to;      /* in values; of log scales above 0 */
+	bool log, exact;      /* exact: a linear scale is not widened to round numbers */
 	double start, length; /* in units; length may be negative */
 };
 enum { TICKS_MAX = 12 };
