@@ -15,7 +15,9 @@ static const struct option_spec compare_options[] = {
 	{ "policy", 0, OPTION_STRING, AT(policy), .argument = "FILE",
 		.help = "What must not regress, and by how much (docs/formats/promotion.md); else the one for interactive use." },
 	{ "a", 0, OPTION_STRING, AT(a), .argument = "NAME|LABEL=VALUE",
-		.help = "Side A: a pool, target or engine of the window; of records, a label (model, tenant, pool, group) and its value." },
+		.help = "Side A: a pool, target or engine of the window, or a selector {version=\"a\"} of a Prometheus; of records, a "
+			"label (model, tenant, "
+			"pool, group) and its value." },
 	{ "b", 0, OPTION_STRING, AT(b), .argument = "NAME|LABEL=VALUE", .help = "Side B, likewise: a canary beside the rest." },
 	{ "before", 0, OPTION_STRING, AT(before), .argument = "A..B",
 		.help = "Window of side A, of a recording or a Prometheus: two times, or names of moments." },

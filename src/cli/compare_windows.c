@@ -52,6 +52,13 @@ static bool view_open(struct view *v, const struct watch_options *common, const 
 	struct watch_options options = *common;
 
 	options.window = window;
+	if (scope && scope[0] == '{') { /* a label set */
+		if (!options.remote.url)
+			return error_set(e, EXIT_USAGE,
+				"a side as labels, %s, is for --prometheus; of a recording name a pool, target or engine", scope);
+		options.remote.match = scope;
+		scope = NULL;
+	}
 	if (!watch_open(&v->watch, &options, e))
 		return false;
 	v->open = true;
