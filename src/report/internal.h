@@ -24,8 +24,6 @@ size_t scale_label(double value, char *text);
 extern const char report_style[];
 
 const char *html_tone_class(enum html_tone tone);
-/* A number in a path: one decimal. */
-void svg_number(struct buf *out, double value);
 void svg_line(struct buf *out, const char *style, double x1, double y1, double x2, double y2);
 /* `anchor`: "start", "middle", "end". Escapes. */
 void svg_text(struct buf *out, const char *style, const char *anchor, double x, double y, struct str text);
