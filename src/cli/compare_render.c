@@ -48,7 +48,11 @@ void compare_change_phrase(const struct compare_panel *p, struct buf *out)
 void compare_value_phrase(const struct estimate *e, const struct compare_spec *spec, struct buf *out)
 {
 	double scale = is_share(spec) ? 100 : 1;
-	const char *unit = is_share(spec) ? " %" : strcmp(spec->unit, "1") == 0 ? "" : strcmp(spec->unit, "1/s") == 0 ? "/s" : spec->unit;
+	const char *unit = is_share(spec)                      ? " %"
+			   : strcmp(spec->unit, "1") == 0      ? ""
+			   : strcmp(spec->unit, "1/s") == 0    ? "/s"
+			   : strcmp(spec->unit, "tokens") == 0 ? "tok"
+							       : spec->unit;
 	bool bound = isnan(e->value);
 	double shown = bound ? isnan(e->low) ? e->high : e->low : e->value;
 	char number[32];
@@ -123,16 +127,16 @@ static void panels_page(struct page *p, const struct comparison *c)
 	struct buf cell;
 
 	buf_init(&cell, 4096);
-	page_print(p, STYLE_DIM, "  %-30s %16s %16s   %s", "", "A", "B", "change (95 % interval)");
+	page_print(p, STYLE_DIM, "  %-21s %11s %11s  %s", "", "A", "B", "change (95 % interval)");
 	page_line(p);
 	for (size_t i = 0; i < c->result.panel_count; i++) {
 		const struct compare_panel *panel = &c->result.panels[i];
 
-		page_print(p, STYLE_PLAIN, "  %-30s", panel->spec->title);
+		page_print(p, STYLE_PLAIN, "  %-21s", panel->spec->title);
 		for (int side = 0; side < 2; side++) {
 			buf_reset(&cell);
 			compare_value_phrase(side ? &panel->b : &panel->a, panel->spec, &cell);
-			page_print(p, STYLE_PLAIN, " %16s", buf_cstr(&cell));
+			page_print(p, STYLE_PLAIN, " %11s", buf_cstr(&cell));
 		}
 		buf_reset(&cell);
 		compare_change_phrase(panel, &cell);
@@ -140,10 +144,31 @@ static void panels_page(struct page *p, const struct comparison *c)
 		bool worse = direction && (direction < 0 ? panel->change.low > 0 : panel->change.high < 0);
 		bool better = direction && (direction < 0 ? panel->change.high < 0 : panel->change.low > 0);
 
-		page_print(p, worse ? STYLE_WARNING : better ? STYLE_FINE : STYLE_PLAIN, "   %s", buf_cstr(&cell));
+		page_print(p, worse ? STYLE_WARNING : better ? STYLE_FINE : STYLE_PLAIN, "  %s", buf_cstr(&cell));
 		page_line(p);
 	}
 	buf_fini(&cell);
+}
+
+static void ruling_phrase(const struct compare_ruling *u, struct buf *out)
+{
+	const char *unit = is_share(u->item->spec) ? "points" : "%";
+	char needed[64];
+
+	if (u->unknown) {
+		buf_add_cstr(out, "no figure on one side at least");
+		return;
+	}
+	buf_printf(out, "by %+.2g %s, ", u->worse * 100, unit);
+	if (isnan(u->worse_high))
+		buf_add_cstr(out, "no bound");
+	else
+		buf_printf(out, "at most %.2g", u->worse_high * 100);
+	buf_printf(out, "; margin %.2g", u->item->margin * 100);
+	if (u->verdict != COMPARE_INCONCLUSIVE || isnan(u->seconds_needed))
+		return;
+	duration_phrase(u->seconds_needed, needed);
+	buf_printf(out, "; needs about %s of load a side", needed);
 }
 
 static void rulings_page(struct page *p, const struct comparison *c)
@@ -158,26 +183,14 @@ static void rulings_page(struct page *p, const struct comparison *c)
 				   : u->verdict == COMPARE_FAIL ? STYLE_CRITICAL
 				   : u->verdict == COMPARE_PASS ? STYLE_FINE
 								: STYLE_WARNING;
-		double scale = 100;
-		const char *unit = is_share(u->item->spec) ? "points" : "%";
+		struct buf text;
 
-		page_print(p, STYLE_PLAIN, "  %-30s ", u->item->spec->title);
+		buf_init(&text, 4096);
+		ruling_phrase(u, &text);
+		page_print(p, STYLE_PLAIN, "  %-21s ", u->item->spec->title);
 		page_print(p, style, "%-10s", ruling_word(u));
-		if (u->unknown)
-			page_print(p, STYLE_DIM, " no figure on one side at least");
-		else if (!isnan(u->worse_high))
-			page_print(p, STYLE_PLAIN, " worse by %+.2g %s, at most %.2g; margin %.2g", u->worse * scale, unit,
-				u->worse_high * scale, u->item->margin * scale);
-		else
-			page_print(p, STYLE_PLAIN, " worse by %+.2g %s, no bound; margin %.2g", u->worse * scale, unit,
-				u->item->margin * scale);
-		if (u->verdict == COMPARE_INCONCLUSIVE && !isnan(u->seconds_needed)) {
-			char text[64];
-
-			duration_phrase(u->seconds_needed, text);
-			page_print(p, STYLE_DIM, "; needs about %s of load a side", text);
-		}
-		page_line(p);
+		text_wrap(&p->out, buf_str(&text), p->columns, 34, 34);
+		buf_fini(&text);
 	}
 }
 
@@ -196,7 +209,7 @@ static void fingerprint_page(struct page *p, const struct comparison *c)
 			page_line(p);
 			titled = true;
 		}
-		page_print(p, STYLE_PLAIN, "  %-30.*s ", (int)f->name.len, f->name.ptr);
+		page_print(p, STYLE_PLAIN, "  %-21.*s ", (int)f->name.len, f->name.ptr);
 		page_add(p, f->a.len ? f->a : STR("-"), STYLE_PLAIN);
 		if (f->differs) {
 			page_print(p, STYLE_DIM, " | ");
@@ -214,8 +227,10 @@ static void head_page(struct page *p, const struct comparison *c)
 
 	buf_init(&sentence, 1 << 16);
 	compare_sentence(c, &sentence);
-	page_add(p, buf_str(&sentence), styles[c->result.verdict]);
-	page_line(p);
+	/* The word in colour, the rest beside it. */
+	const char *word = compare_verdict_name(c->result.verdict);
+
+	page_field(p, word, styles[c->result.verdict], (int)strlen(word) + 2, str_skip(buf_str(&sentence), strlen(word) + 2));
 	buf_fini(&sentence);
 	duration_phrase(c->result.seconds_a, a);
 	duration_phrase(c->result.seconds_b, b);
@@ -223,15 +238,11 @@ static void head_page(struct page *p, const struct comparison *c)
 	page_line(p);
 	page_print(p, STYLE_PLAIN, "B: " STR_FMT " (%s)", STR_ARG(c->name_b), b);
 	page_line(p);
-	if (c->side_a)
-		page_print(p, STYLE_DIM, "%s",
-			c->result.matched ? "The same requests at the same times: what both sides have in common cancels."
-					  : "Other requests, or other times: the same workload and seed on both sides would see smaller "
-					    "differences.");
-	else
-		page_print(p, STYLE_DIM,
-			"Windows of a monitor: single requests are not known, so intervals are wide. bench and records see more.");
-	page_line(p);
+	page_field(p, "", STYLE_DIM, 0,
+		!c->side_a ? STR("Windows of a monitor: single requests are not known, so intervals are wide. bench --records sees more.")
+		: c->result.matched
+			? STR("The same requests at the same times: what both sides have in common cancels.")
+			: STR("Other requests, or other times: the same workload and seed on both sides would see smaller differences."));
 }
 
 void compare_page(struct page *p, const struct comparison *c)
@@ -240,9 +251,7 @@ void compare_page(struct page *p, const struct comparison *c)
 
 	head_page(p, c);
 	for (size_t i = 0; i < r->reason_count; i++) {
-		page_print(p, STYLE_WARNING, "%s  ", compare_obstacle_name(r->reasons[i].obstacle));
-		page_add(p, str_from(r->reasons[i].text), STYLE_PLAIN);
-		page_line(p);
+		page_field(p, compare_obstacle_name(r->reasons[i].obstacle), STYLE_WARNING, 24, str_from(r->reasons[i].text));
 	}
 	page_gap(p);
 	if (r->verdict != COMPARE_NOT_COMPARABLE)
