@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo check asan bench fuzz soak install clean
+.PHONY: all deps demo evening check asan bench fuzz soak install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) goodput examples/example-server
@@ -20,6 +20,12 @@ demo:
 	@tools/deps build
 	@$(MAKE) --no-print-directory all
 	@tests/demo $(BUILD)/goodput
+
+# README's evening: a workload, a bench at three rates, two engine settings compared.
+evening:
+	@tools/deps build
+	@$(MAKE) --no-print-directory all
+	@tests/evening $(BUILD)/goodput
 
 # Everything that can be checked: layers, unit tests, replayed fuzz corpora, servers, the program from outside, cases. Ends with a count.
 check:

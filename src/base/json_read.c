@@ -380,6 +380,8 @@ static size_t add_unicode(const char *at, const char *end, struct buf *out)
 void json_unescape(struct str raw, struct buf *out)
 {
 	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+	if (!raw.len)
+		return;
 	const char *at = raw.ptr, *end = raw.ptr + raw.len;
 
 	while (at < end) {

@@ -71,7 +71,7 @@ const struct command command_bench = {
 	.name = "bench",
 	.summary = "send a load to a server and say what its clients get",
 	.synopsis = (const char *const[]){ "[OPTIONS] URL [--goodput NAME:MS...]", "[OPTIONS] --sweep URL --goodput NAME:MS...",
-		"report FILE... [--goodput NAME:MS...] [--duration WINDOW] [--by KEYS] [--each]", NULL },
+		"report FILE... [--goodput NAME:MS...]", NULL },
 	.description = "Sends requests to an OpenAI-compatible server and records every request's timeline: when it was due, when it left, "
 		       "each delivery with "
 		       "the kernel's receive stamp, how it ended. Options have the names of vllm bench serve where it has one, and the "

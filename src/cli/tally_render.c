@@ -138,6 +138,8 @@ void tally_json(struct json *j, const struct tally *t, double price_per_hour)
 
 void number_phrase(double value, char text[32])
 {
+	if (fabs(value) < 1e-9)
+		value = 0; /* what is left of rounding */
 	if (isnan(value))
 		snprintf(text, 32, "-");
 	else if (fabs(value) >= 100)

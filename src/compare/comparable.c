@@ -17,8 +17,7 @@ const char *compare_obstacle_name(enum compare_obstacle o)
 	return obstacle_names[o];
 }
 
-static void add_reason(struct compare_result *r, enum compare_obstacle o, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void add_reason(struct compare_result *r, enum compare_obstacle o, const char *format, ...)
+void compare_add_reason(struct compare_result *r, enum compare_obstacle o, const char *format, ...)
 {
 	va_list args;
 
@@ -149,8 +148,8 @@ static void check_lengths(struct compare_result *r, const struct panel_input *in
 		return;
 	apart = distance(&a, &b, &by_chance);
 	if (apart > 0.1 + 2 * by_chance)
-		add_reason(r, COMPARE_MIX, "%s moved: %.0f %% of requests are of another length (mean %.0f, then %.0f tokens)", name,
-			apart * 100, a.sum / a.total, b.sum / b.total);
+		compare_add_reason(r, COMPARE_MIX, "%s moved: %.0f %% of requests are of another length (mean %.0f, then %.0f tokens)",
+			name, apart * 100, a.sum / a.total, b.sum / b.total);
 }
 
 static void check_prompt_mean(struct compare_result *r)
@@ -158,8 +157,8 @@ static void check_prompt_mean(struct compare_result *r)
 	const struct compare_panel *p = compare_panel(r, "prompt_tokens_mean");
 
 	if (p && (p->change.low > 0.1 || p->change.high < -0.1))
-		add_reason(r, COMPARE_MIX, "prompts are %+.0f %% as long: mean %.0f, then %.0f tokens", p->change.value * 100, p->a.value,
-			p->b.value);
+		compare_add_reason(r, COMPARE_MIX, "prompts are %+.0f %% as long: mean %.0f, then %.0f tokens", p->change.value * 100,
+			p->a.value, p->b.value);
 }
 
 static double mean_temperature(const struct compare_side *side)
@@ -182,7 +181,7 @@ static void check_mix(struct compare_result *r, const struct panel_input *in)
 	check_lengths(r, in, COUNTED_ASKED, "asked output lengths");
 	check_prompt_mean(r);
 	if (fabs(a - b) > 0.05)
-		add_reason(r, COMPARE_MIX, "the sampling temperature moved: mean %.2f, then %.2f", a, b);
+		compare_add_reason(r, COMPARE_MIX, "the sampling temperature moved: mean %.2f, then %.2f", a, b);
 }
 
 /* ---- cache ---- */
@@ -217,7 +216,7 @@ static void check_cache(struct compare_result *r, const struct panel_input *in)
 	double a = cached_share(in->a), b = cached_share(in->b);
 
 	if (fabs(a - b) > 0.05)
-		add_reason(r, COMPARE_CACHED,
+		compare_add_reason(r, COMPARE_CACHED,
 			"the cached share of prompts moved from %.0f to %.0f %%: a warm prefix cache makes the other side look slow",
 			a * 100, b * 100);
 }
@@ -234,15 +233,15 @@ static void check_load(struct compare_result *r, const struct panel_input *in)
 	if (in->a->label_name.len || in->b->label_name.len)
 		return; /* shares of one load: they differ by intention */
 	if (first.len && second.len && !str_eq(first, second))
-		add_reason(r, COMPARE_CONCURRENCY, "arrivals were " STR_FMT ", then " STR_FMT, STR_ARG(first), STR_ARG(second));
+		compare_add_reason(r, COMPARE_CONCURRENCY, "arrivals were " STR_FMT ", then " STR_FMT, STR_ARG(first), STR_ARG(second));
 	if (a->concurrency != b->concurrency)
-		add_reason(r, COMPARE_CONCURRENCY, "the concurrency asked for moved from %s%.0u to %s%.0u",
+		compare_add_reason(r, COMPARE_CONCURRENCY, "the concurrency asked for moved from %s%.0u to %s%.0u",
 			a->concurrency == TIMELINE_UNKNOWN ? "none" : "", a->concurrency == TIMELINE_UNKNOWN ? 0 : a->concurrency,
 			b->concurrency == TIMELINE_UNKNOWN ? "none" : "", b->concurrency == TIMELINE_UNKNOWN ? 0 : b->concurrency);
 	if (fabs(a->rate / b->rate - 1) > 0.01)
-		add_reason(r, COMPARE_CONCURRENCY, "the rate asked for moved from %g to %g/s", a->rate, b->rate);
+		compare_add_reason(r, COMPARE_CONCURRENCY, "the rate asked for moved from %g to %g/s", a->rate, b->rate);
 	if (!closed && offered && (offered->change.low > 0.05 || offered->change.high < -0.05))
-		add_reason(
+		compare_add_reason(
 			r, COMPARE_CONCURRENCY, "the offered load moved from %.3g to %.3g requests/s", offered->a.value, offered->b.value);
 }
 
@@ -268,7 +267,7 @@ static void check_lateness(struct compare_result *r, const struct panel_input *i
 	double a = worst_of(in->a, offset), b = worst_of(in->b, offset);
 
 	if (fmax(a, b) > 5 && fmax(a, b) > 2 * fmin(a, b))
-		add_reason(r, COMPARE_CLIENT, "the client's %s moved: P99 %.1f ms, then %.1f ms", what, a, b);
+		compare_add_reason(r, COMPARE_CLIENT, "the client's %s moved: P99 %.1f ms, then %.1f ms", what, a, b);
 }
 
 static void check_client(struct compare_result *r, const struct panel_input *in)
@@ -276,7 +275,7 @@ static void check_client(struct compare_result *r, const struct panel_input *in)
 	const struct records_run *a = bound_run(in->a), *b = bound_run(in->b), *bound = a ? a : b;
 
 	if (bound)
-		add_reason(r, COMPARE_CLIENT, "the client was the bottleneck of %s: " STR_FMT,
+		compare_add_reason(r, COMPARE_CLIENT, "the client was the bottleneck of %s: " STR_FMT,
 			a && b ? "both sides"
 			: a    ? "A"
 			       : "B",
@@ -299,7 +298,8 @@ void compare_find_obstacles(struct compare_result *r, const struct panel_input *
 	size_t a = completed(in->a), b = completed(in->b);
 
 	if (a < COMPLETED_LEAST || b < COMPLETED_LEAST)
-		add_reason(r, COMPARE_TOO_FEW, "%zu requests completed, then %zu: below %d nothing can be told", a, b, COMPLETED_LEAST);
+		compare_add_reason(
+			r, COMPARE_TOO_FEW, "%zu requests completed, then %zu: below %d nothing can be told", a, b, COMPLETED_LEAST);
 	check_mix(r, in);
 	check_cache(r, in);
 	check_load(r, in);

@@ -30,6 +30,8 @@ void compare_sides(const struct compare_side *a, const struct compare_side *b, c
 	} else {
 		compare_rule(r, &in, o->policy);
 	}
-	if (r->reason_count && !o->any_mix)
+	if (r->reason_count && !o->any_mix) {
 		r->verdict = COMPARE_NOT_COMPARABLE;
+		r->ruling_count = 0; /* a ruling on two loads says nothing about two servers */
+	}
 }

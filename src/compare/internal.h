@@ -14,15 +14,23 @@ struct panel_input {
 /* panels.c. False: a side has nothing to show. */
 bool panel_make(struct compare_panel *p, const struct panel_input *in, const struct compare_spec *spec, double confidence);
 
+/* The change, from both sides' intervals; of quantiles too. */
+void panel_set_change(struct compare_panel *p, double confidence);
+
 /* comparable.c */
 bool compare_is_matched(const struct compare_side *a, const struct compare_side *b);
 void compare_find_obstacles(struct compare_result *r, const struct panel_input *in);
+
+void compare_add_reason(struct compare_result *r, enum compare_obstacle o, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* signature.c */
 void compare_find_signatures(struct compare_result *r, const struct panel_input *in);
 
 /* verdict.c */
 void compare_rule(struct compare_result *r, const struct panel_input *in, const struct compare_policy *policy);
+
+/* The same from panels as they are, whose intervals have this tail on each side. */
+void compare_rule_panels(struct compare_result *r, const struct compare_policy *policy, double tail);
 
 /* fingerprint.c */
 void compare_fingerprint(struct compare_result *r, const struct compare_side *a, const struct compare_side *b, struct arena *arena);

@@ -35,7 +35,7 @@ const struct compare_spec compare_specs[] = {
 	{ "max_gap_p99", "longest gap P99", "ms", COMPARE_QUANTILE, VALUE_MAX_GAP, 0.99, -1 },
 	{ "e2e_p50", "E2E P50", "ms", COMPARE_QUANTILE, VALUE_E2E, 0.5, -1 },
 	{ "e2e_p99", "E2E P99", "ms", COMPARE_QUANTILE, VALUE_E2E, 0.99, -1 },
-	{ "goodput", "goodput, share of due requests", "share", COMPARE_SHARE, VALUE_GOOD, 0, 1 },
+	{ "goodput", "goodput", "share", COMPARE_SHARE, VALUE_GOOD, 0, 1 },
 	{ "goodput_rps", "good requests", "1/s", COMPARE_RATE, VALUE_GOOD_COUNT, 0, 1 },
 	{ "throughput_rps", "completed requests", "1/s", COMPARE_RATE, VALUE_COMPLETE_COUNT, 0, 1 },
 	{ "output_tokens_per_s", "output tokens", "1/s", COMPARE_RATE, VALUE_OUTPUT_COUNT, 0, 1 },
@@ -43,7 +43,7 @@ const struct compare_spec compare_specs[] = {
 	{ "error_share", "errors", "share", COMPARE_SHARE, VALUE_ERROR, 0, -1 },
 	{ "length_share", "ended by length", "share", COMPARE_SHARE, VALUE_LENGTH, 0, -1 },
 	{ "evaluation", "evaluation passed", "share", COMPARE_SHARE, VALUE_EVALUATED, 0, 1 },
-	{ "preemptions", "preemptions of 1,000 requests", "1", COMPARE_COUNT, VALUE_PREEMPTIONS, 0, -1 },
+	{ "preemptions", "preemptions per 1,000", "1", COMPARE_COUNT, VALUE_PREEMPTIONS, 0, -1 },
 	{ "prompt_tokens_mean", "prompt length", "tokens", COMPARE_MEAN, VALUE_PROMPT_TOKENS, 0, 0 },
 	{ "output_tokens_mean", "output length", "tokens", COMPARE_MEAN, VALUE_OUTPUT_TOKENS, 0, 0 },
 	{ "tokens_per_event", "tokens of an event", "tokens", COMPARE_MEAN, VALUE_TOKENS_PER_EVENT, 0, 0 },
@@ -174,30 +174,58 @@ static void set_change(struct compare_panel *p, double confidence, double quanti
 	p->error = (p->change.high - p->change.low) / (2 * z);
 }
 
-/* A fact that counts, summed over the runs that tell it, for 1,000 completed requests; NaN when one does not. Such events come in bursts:
- * the variance is taken to be four times Poisson's. */
-static struct estimate count_estimate(const struct compare_side *side, const char *fact, double confidence)
+void panel_set_change(struct compare_panel *p, double confidence)
 {
-	enum { BURSTS = 4 };
-	struct estimate e = { NAN, NAN, NAN, 0 };
-	double sum = 0, value, z = normal_quantile((1 + confidence) / 2);
+	p->change = p->spec->kind == COMPARE_SHARE ? difference(&p->a, &p->b, 0) : relative_change(&p->a, &p->b, 0);
+	p->error = (p->change.high - p->change.low) / (2 * normal_quantile((1 + confidence) / 2));
+}
 
+/* A fact that counts, summed over the runs that tell it. */
+struct counted {
+	double events, requests;
+};
+
+static bool count_fact(const struct compare_side *side, const char *fact, struct counted *c)
+{
+	double value;
+
+	*c = (struct counted){ 0 };
 	for (size_t i = 0; i < side->run_count; i++) {
 		if (!number_parse(records_fact(&side->runs[i]->run, fact), &value))
-			return e;
-		sum += value;
+			return false;
+		c->events += value;
 		VEC_EACH (&side->runs[i]->requests, t)
-			e.count += side_takes(side, t) && timeline_is_complete(t);
+			c->requests += side_takes(side, t) && timeline_is_complete(t);
 	}
-	if (!e.count)
-		return e;
-	/* Half an event more keeps the interval of none finite. */
-	double shift = z * sqrt(BURSTS / (sum + 0.5)), scale = 1000 / (double)e.count;
+	return c->requests > 0;
+}
 
-	e.value = (sum > 0 ? sum : 0.5) * scale;
-	e.low = e.value * exp(-shift);
-	e.high = e.value * exp(shift);
-	return e;
+static struct estimate count_estimate(const struct counted *c)
+{
+	return (struct estimate){ c->events * 1000 / c->requests, NAN, NAN, (size_t)c->requests };
+}
+
+/* Per 1,000 completed requests. Such events come in bursts: their variance is taken to be four times Poisson's. Half an event more on both
+ * sides keeps none finite. */
+static bool make_from_facts(struct compare_panel *p, const struct panel_input *in, const char *fact, double confidence)
+{
+	enum { BURSTS = 4 };
+	struct counted a, b;
+
+	if (!count_fact(in->a, fact, &a) || !count_fact(in->b, fact, &b))
+		return false;
+	double value = log((b.events + 0.5) / b.requests) - log((a.events + 0.5) / a.requests);
+
+	p->error = sqrt(BURSTS / (a.events + 0.5) + BURSTS / (b.events + 0.5));
+	p->a = count_estimate(&a);
+	p->b = count_estimate(&b);
+	p->change = (struct estimate){ 0, NAN, NAN, p->a.count };
+	if (a.events > 0 || b.events > 0) {
+		double reach = normal_quantile((1 + confidence) / 2) * p->error;
+
+		p->change = (struct estimate){ expm1(value), expm1(value - reach), expm1(value + reach), p->a.count };
+	}
+	return true;
 }
 
 static bool make_from_samples(struct compare_panel *p, const struct panel_input *in, struct sample *a, struct sample *b, double confidence)
@@ -218,12 +246,8 @@ static bool make_from_samples(struct compare_panel *p, const struct panel_input 
 bool panel_make(struct compare_panel *p, const struct panel_input *in, const struct compare_spec *spec, double confidence)
 {
 	*p = (struct compare_panel){ .spec = spec };
-	if (spec->kind == COMPARE_COUNT) {
-		p->a = count_estimate(in->a, "server.preemptions", confidence);
-		p->b = count_estimate(in->b, "server.preemptions", confidence);
-		set_change(p, confidence, NAN);
-		return !isnan(p->a.value) && !isnan(p->b.value);
-	}
+	if (spec->kind == COMPARE_COUNT)
+		return make_from_facts(p, in, "server.preemptions", confidence);
 	struct sample a, b;
 
 	sample_init(&a);

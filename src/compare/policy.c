@@ -13,7 +13,7 @@ static const struct {
 	{ "tpot_p99", 0.10, 0.02, true },
 	{ "goodput", 0.03, 0.005, false },
 	{ "preemptions", 0.5, 0.1, false },
-	{ "error_share", 0.005, 0.001, true },
+	{ "error_share", 0.01, 0.001, true },
 	{ "length_share", 0.03, 0.01, false },
 	{ "evaluation", 0.05, 0.01, false },
 };

@@ -51,21 +51,47 @@ static void judge(struct compare_ruling *u, const struct compare_panel *p)
 		u->verdict = COMPARE_INCONCLUSIVE;
 }
 
-static void rule_item(struct compare_ruling *u, const struct panel_input *in, double tail, double seconds)
+/* `p` NULL: the figure is not known. */
+static void rule_item(struct compare_ruling *u, const struct compare_panel *p, double tail, double seconds)
 {
-	struct compare_panel p;
-
-	if (!panel_make(&p, in, u->item->spec, 1 - 2 * tail)) {
+	if (!p) {
 		u->unknown = true;
 		u->left_out = !u->item->required;
 		u->verdict = u->left_out ? COMPARE_PASS : COMPARE_INCONCLUSIVE;
 		u->worse = u->worse_low = u->worse_high = u->seconds_needed = NAN;
 		return;
 	}
-	judge(u, &p);
-	if (p.spec->kind == COMPARE_COUNT && p.b.value <= p.a.value)
+	judge(u, p);
+	if (p->spec->kind == COMPARE_COUNT && p->b.value <= p->a.value)
 		u->verdict = COMPARE_PASS; /* bursts leave wide intervals: no more than before is enough */
-	u->seconds_needed = seconds_needed(&p, u->item->margin, tail, seconds);
+	u->seconds_needed = seconds_needed(p, u->item->margin, tail, seconds);
+}
+
+static double shorter_side(const struct compare_result *r)
+{
+	return r->seconds_a < r->seconds_b ? r->seconds_a : r->seconds_b;
+}
+
+static void sum_up(struct compare_result *r)
+{
+	bool failed = false, open = false;
+
+	for (size_t i = 0; i < r->ruling_count; i++) {
+		failed |= r->rulings[i].verdict == COMPARE_FAIL;
+		open |= r->rulings[i].verdict == COMPARE_INCONCLUSIVE;
+	}
+	r->verdict = failed ? COMPARE_FAIL : open ? COMPARE_INCONCLUSIVE : COMPARE_PASS;
+}
+
+void compare_rule_panels(struct compare_result *r, const struct compare_policy *policy, double tail)
+{
+	for (size_t i = 0; i < policy->item_count; i++) {
+		struct compare_ruling *u = &r->rulings[r->ruling_count++];
+
+		*u = (struct compare_ruling){ .item = &policy->items[i] };
+		rule_item(u, compare_panel(r, policy->items[i].spec->id), tail, shorter_side(r));
+	}
+	sum_up(r);
 }
 
 /* Nothing failed here or there: such an item cannot raise a false alarm. */
@@ -90,16 +116,13 @@ static size_t live_items(const struct compare_result *r, const struct compare_po
 void compare_rule(struct compare_result *r, const struct panel_input *in, const struct compare_policy *policy)
 {
 	double tail = (1 - policy->confidence) / (double)live_items(r, policy);
-	double seconds = r->seconds_a < r->seconds_b ? r->seconds_a : r->seconds_b;
-	bool failed = false, open = false;
 
 	for (size_t i = 0; i < policy->item_count; i++) {
 		struct compare_ruling *u = &r->rulings[r->ruling_count++];
+		struct compare_panel p;
 
 		*u = (struct compare_ruling){ .item = &policy->items[i] };
-		rule_item(u, in, tail, seconds);
-		failed |= u->verdict == COMPARE_FAIL;
-		open |= u->verdict == COMPARE_INCONCLUSIVE;
+		rule_item(u, panel_make(&p, in, u->item->spec, 1 - 2 * tail) ? &p : NULL, tail, shorter_side(r));
 	}
-	r->verdict = failed ? COMPARE_FAIL : open ? COMPARE_INCONCLUSIVE : COMPARE_PASS;
+	sum_up(r);
 }

@@ -13,6 +13,7 @@ enum { EPOCH_AHEAD_NS = 50000000, PROGRESS_NS = 250000000, LOOK_NS = 50000000, P
 #define CLIENT_DELAY_MS 10.0
 #define CLIENT_LAG_MS 20.0
 #define CLIENT_CPU_SHARE 0.9
+enum { CLIENT_SAMPLES = 100, CLIENT_CPU_NS = 1000000000 }; /* and from so many, or so long, on */
 
 int64_t load_now(const struct load *l)
 {
@@ -233,13 +234,13 @@ static void client_blame(struct load_result *r, const struct load *l)
 	if (local)
 		snprintf(r->client_reason, sizeof r->client_reason, "this machine had no sockets or ports left for %llu requests",
 			(unsigned long long)local);
-	else if (r->cpu_share > CLIENT_CPU_SHARE)
+	else if (r->cpu_share > CLIENT_CPU_SHARE && r->last_end_ns > CLIENT_CPU_NS)
 		snprintf(r->client_reason, sizeof r->client_reason, "a thread of the client was busy for %.0f %% of the time",
 			r->cpu_share * 100);
-	else if (r->delay_p99_ms > CLIENT_DELAY_MS && !l->options->plan->arrivals.concurrency)
+	else if (r->delay_p99_ms > CLIENT_DELAY_MS && l->starts >= CLIENT_SAMPLES && !l->options->plan->arrivals.concurrency)
 		snprintf(
 			r->client_reason, sizeof r->client_reason, "1 request in 100 left %.0f ms or more after its time", r->delay_p99_ms);
-	else if (r->lag_p99_ms > CLIENT_LAG_MS)
+	else if (r->lag_p99_ms > CLIENT_LAG_MS && r->health.reads >= CLIENT_SAMPLES)
 		snprintf(r->client_reason, sizeof r->client_reason, "1 read in 100 came %.0f ms or more after the data", r->lag_p99_ms);
 	else
 		r->client_bound = false;

@@ -78,7 +78,10 @@ static bool take_line(struct sse *s, struct str line)
 		clear_event(s);
 		return false;
 	}
-	s->too_long |= line.len > s->line.max;
+	if (line.len > s->line.max) { /* seen sooner where reads are small: nothing of it counts */
+		s->too_long = true;
+		return false;
+	}
 	if (line.ptr[0] == ':') {
 		s->comments++;
 		return false;
@@ -147,6 +150,8 @@ static bool next_line(struct sse *s, struct str *bytes, struct str *line)
 		buf_add(&s->line, *line);
 		s->too_long |= s->line.overflowed;
 		*line = buf_str(&s->line);
+		if (s->too_long)
+			return false;
 	}
 	if (end < 0) {
 		*bytes = STR_EMPTY;

@@ -172,10 +172,11 @@ static uint32_t usage_growth(struct openai_choice *c, const struct event_usage *
 
 static void keep_text(struct openai_stream *s, const struct event_choice *choice)
 {
-	struct openai_text *text = s->options.texts + choice->index;
+	struct openai_text *text;
 
 	if (choice->index >= s->options.text_count)
 		return;
+	text = &s->options.texts[choice->index];
 	if (choice->text_escaped)
 		json_unescape(choice->text, &text->text);
 	else

@@ -158,7 +158,7 @@ static void draw_plot(struct plot *p)
 {
 	const struct html_chart *c = p->c;
 
-	p->x = (struct scale){ .log = c->x.log, .start = CHART_LEFT, .length = CHART_WIDTH - CHART_LEFT - CHART_RIGHT };
+	p->x = (struct scale){ .log = c->x.log, .exact = true, .start = CHART_LEFT, .length = CHART_WIDTH - CHART_LEFT - CHART_RIGHT };
 	p->y = (struct scale){
 		.log = c->y.log, .start = CHART_HEIGHT - CHART_BOTTOM, .length = -(CHART_HEIGHT - CHART_TOP - CHART_BOTTOM)
 	};

@@ -38,19 +38,6 @@ void html_text(struct buf *out, struct str text)
 	}
 }
 
-void html_printf(struct buf *out, const char *format, ...)
-{
-	struct buf text;
-	va_list args;
-
-	buf_init(&text, 1 << 20);
-	va_start(args, format);
-	buf_vprintf(&text, format, args);
-	va_end(args);
-	html_text(out, buf_str(&text));
-	buf_fini(&text);
-}
-
 /* ---- the page ---- */
 
 void html_open(struct buf *out, struct str title, struct str subtitle)
@@ -152,11 +139,6 @@ void html_table(struct buf *out, const struct html_table *t)
 }
 
 /* ---- pieces of drawings ---- */
-
-void svg_number(struct buf *out, double value)
-{
-	buf_printf(out, "%.1f", value);
-}
 
 void svg_line(struct buf *out, const char *style, double x1, double y1, double x2, double y2)
 {

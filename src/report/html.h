@@ -25,7 +25,6 @@ void html_close(struct buf *out);
 
 /* Text as HTML: escaped; control bytes and bytes that are no UTF-8 become U+FFFD. */
 void html_text(struct buf *out, struct str text);
-void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- tables ---- */
 

@@ -10,8 +10,8 @@ enum { CHART_WIDTH = 400, CHART_HEIGHT = 236, CHART_LEFT = 50, CHART_RIGHT = 12,
 
 /* Value to place; an axis's numbers. */
 struct scale {
-	double from, to; /* in values; of log scales above 0 */
-	bool log;
+	double from, to;      /* in values; of log scales above 0 */
+	bool log, exact;      /* exact: a linear scale is not widened to round numbers */
 	double start, length; /* in units; length may be negative */
 };
 enum { TICKS_MAX = 12 };
@@ -24,8 +24,6 @@ size_t scale_label(double value, char *text);
 extern const char report_style[];
 
 const char *html_tone_class(enum html_tone tone);
-/* A number in a path: one decimal. */
-void svg_number(struct buf *out, double value);
 void svg_line(struct buf *out, const char *style, double x1, double y1, double x2, double y2);
 /* `anchor`: "start", "middle", "end". Escapes. */
 void svg_text(struct buf *out, const char *style, const char *anchor, double x, double y, struct str text);

@@ -100,6 +100,12 @@ static void reach_add(double value, double *reach)
 		*reach = fabs(value);
 }
 
+/* Inside the drawing; what lies beyond is at its edge. */
+static double edge_place(const struct scale *x, double value)
+{
+	return scale_place(x, value < x->from ? x->from : value > x->to ? x->to : value);
+}
+
 static void draw_change(struct buf *out, const struct html_change *c, const struct scale *x, double top)
 {
 	double y = top + NAME_UP + 7;
@@ -113,9 +119,14 @@ static void draw_change(struct buf *out, const struct html_change *c, const stru
 	snprintf(text, sizeof text, "%+.1f %%", c->change * 100);
 	svg_text(out, "", "end", WIDE - SIDE, top + NAME_UP - 3, str_from(text));
 	buf_printf(out, "<g class=\"%s\">", html_tone_class(c->tone == HTML_PLAIN ? HTML_UNKNOWN : c->tone));
-	svg_line(out, "whisker", scale_place(x, isfinite(c->low) ? c->low : x->from), y,
-		scale_place(x, isfinite(c->high) ? c->high : x->to), y);
-	buf_printf(out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/></g>", scale_place(x, c->change), y);
+	svg_line(out, "whisker", edge_place(x, isfinite(c->low) ? c->low : x->from), y, edge_place(x, isfinite(c->high) ? c->high : x->to),
+		y);
+	double at = edge_place(x, c->change);
+
+	if (c->change < x->from || c->change > x->to) /* an arrow: further than drawn */
+		buf_printf(out, "<path class=\"dot\" d=\"M%.1f %.1fl%d -5v10z\"/></g>", at, y, c->change > x->to ? -9 : 9);
+	else
+		buf_printf(out, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/></g>", at, y);
 }
 
 static struct str percent(struct arena *arena, double value)

@@ -145,7 +145,8 @@ static void percentile_table(struct arena *arena, const struct tally *t, enum ta
 		*at++ = run_ms(arena, e.low);
 		*at++ = run_ms(arena, e.high);
 	}
-	*table = (struct html_table){ .caption = arena_printf(arena, "n = %zu; with 95 %% intervals", t->figures[f].v.count),
+	*table = (struct html_table){ .caption = arena_printf(
+					      arena, "n = %zu; 95 %% intervals, empty where this n gives no bound", t->figures[f].v.count),
 		.columns = columns,
 		.column_count = 4,
 		.cells = cells,

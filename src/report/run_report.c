@@ -200,11 +200,11 @@ void run_report_html(struct buf *out, const struct run_report *r)
 	html_open(out, r->title, r->subtitle);
 	if (r->verdict.len)
 		html_verdict(out, r->tone, r->verdict);
-	if (r->records->run.client_bound)
+	else if (r->records->run.client_bound)
 		html_verdict(out, HTML_BAD,
 			arena_printf(&arena, "The client was the bottleneck, so these are not the server's figures: " STR_FMT,
 				STR_ARG(r->records->run.client_reason)));
-	if (r->records->run.partial)
+	else if (r->records->run.partial)
 		html_verdict(out, HTML_WARNING, STR("Partial: the run was interrupted."));
 	section_errors(out, &arena, r);
 	section_figures(out, &arena, r);

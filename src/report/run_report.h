@@ -13,7 +13,7 @@ struct run_fact {
 struct run_report {
 	struct str title, subtitle; /* "bench: MODEL", "2026-01-01 12:00:00Z, http://..." */
 	enum html_tone tone;
-	struct str verdict; /* a sentence; may be empty */
+	struct str verdict; /* a sentence; empty: what the records say of client and interruption */
 	const struct records *records;
 	const struct tally *tally; /* of all requests, finished */
 	const struct slo_set *slo;

@@ -19,10 +19,12 @@ static size_t linear_ticks(struct scale *s, int wanted, double ticks[TICKS_MAX])
 	if (!(s->to > s->from))
 		s->to = s->from + (s->from != 0 ? fabs(s->from) * 0.1 : 1);
 	step = round_step(s->to - s->from, wanted);
-	first = floor(s->from / step + 1e-9);
-	last = ceil(s->to / step - 1e-9);
-	s->from = first * step;
-	s->to = last * step;
+	first = s->exact ? ceil(s->from / step - 1e-9) : floor(s->from / step + 1e-9);
+	last = s->exact ? floor(s->to / step + 1e-9) : ceil(s->to / step - 1e-9);
+	if (!s->exact) {
+		s->from = first * step;
+		s->to = last * step;
+	}
 	for (double k = first; k <= last && count < TICKS_MAX; k++)
 		ticks[count++] = k * step;
 	return count;

@@ -70,6 +70,7 @@ static bool chain_rows(struct workload *w, struct map *last, struct error *e)
 		w->has_ids |= row->id_count > 0;
 		w->has_sessions |= row->session > 0;
 		row->next = 0;
+		row->follows = false;
 		if (row->session) {
 			struct map_entry *entry = map_put(last, str_of((const char *)&row->session, sizeof row->session), NULL);
 			uintptr_t before = (uintptr_t)entry->value;
@@ -77,6 +78,7 @@ static bool chain_rows(struct workload *w, struct map *last, struct error *e)
 			entry->value = (void *)(uintptr_t)(i + 1);
 			if (before) {
 				w->rows.items[before - 1].next = (uint32_t)i;
+				row->follows = true;
 				continue;
 			}
 		}

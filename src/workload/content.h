@@ -30,6 +30,7 @@ struct length {
 	struct length_bucket *buckets;
 	size_t bucket_count;
 	double weight; /* sum over the buckets */
+	double slope;  /* -1..1: inside a bucket the density runs linearly from 1 - slope to 1 + slope */
 };
 
 /* ---- what requests are made from: rows or a mix ---- */
@@ -39,6 +40,7 @@ struct workload_row {
 	uint32_t prompt, output; /* tokens; of a later turn: new ones only */
 	uint32_t next;           /* row of the next turn; 0 = none (no row follows itself, and the first row follows none) */
 	uint32_t session;        /* as the file has it; 0 = none */
+	bool follows;            /* a later turn of its session */
 	const uint64_t *ids;     /* contents of `block` tokens each */
 	uint32_t id_count;
 };

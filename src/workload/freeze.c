@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define MEAN_NEAR 0.01
 enum { DRAW_SPREAD = 64 };
 
 void freeze_remark(struct workload *w, const char *format, ...)
@@ -64,7 +65,7 @@ static struct workload_row copied(
 		memcpy(ids, from->ids, row.id_count * sizeof *ids);
 		row.ids = ids;
 	}
-	row.time_us -= o->from_us;
+	row.time_us -= row.follows ? 0 : o->from_us;
 	row.next = 0;
 	return row;
 }
@@ -77,22 +78,24 @@ static struct str session_key(const struct workload_row *row)
 /* A session that lost a turn would have another history, so the rest of it goes too. */
 static void take_rows(struct workload *w, const struct trace *t, const struct freeze_options *o, struct touched *touched)
 {
-	struct map ended;
+	struct map open; /* sessions that are kept so far */
 
-	map_init(&ended);
+	map_init(&open);
 	for (size_t i = 0; i < t->count && (!o->limit || w->rows.count < o->limit); i++) {
 		struct workload_row row = t->rows[i];
 
-		if (row.session && map_has(&ended, session_key(&row)))
+		if (row.follows ? !map_has(&open, session_key(&row)) : row.time_us < o->from_us || (o->to_us && row.time_us >= o->to_us))
 			continue;
-		if (row.time_us < o->from_us || (o->to_us && row.time_us >= o->to_us))
-			continue;
-		if (fit(o, &row, touched))
+		bool fits = fit(o, &row, touched);
+
+		if (fits)
 			VEC_PUSH(&w->rows, copied(w, t, &row, o));
+		if (row.session && fits)
+			map_set(&open, session_key(&row), w);
 		else if (row.session)
-			map_set(&ended, session_key(&row), w);
+			map_remove(&open, session_key(&row));
 	}
-	map_fini(&ended);
+	map_fini(&open);
 }
 
 static int by_number(const void *a, const void *b)
@@ -102,8 +105,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Rows [from, to) have one time; `tick` is how long until the next. */
-static void spread_tick(struct workload *w, size_t from, size_t to, uint64_t tick, const struct freeze_options *o)
+/* Starts [from, to) have one time; `tick` is how long until the next. */
+static void spread_tick(struct workload_row *const *starts, size_t from, size_t to, uint64_t tick, const struct freeze_options *o)
 {
 	struct rng rng = random_keyed(o->seed, DRAW_SPREAD, from);
 	double *at = mem_zalloc(to - from, sizeof *at);
@@ -113,24 +116,24 @@ static void spread_tick(struct workload *w, size_t from, size_t to, uint64_t tic
 	if (o->spread == FREEZE_AT_RANDOM)
 		qsort(at, to - from, sizeof *at, by_number);
 	for (size_t i = from; i < to; i++)
-		w->rows.items[i].time_us += (uint64_t)((double)tick * at[i - from]);
+		starts[i]->time_us += (uint64_t)((double)tick * at[i - from]);
 	mem_free(at);
 }
 
 /* Returns how many ticks there are. The last one is taken to be as long as the one before. */
-static size_t spread_rows(struct workload *w, const struct freeze_options *o)
+static size_t spread_starts(struct workload_row *const *starts, size_t count, const struct freeze_options *o)
 {
 	size_t ticks = 0;
 	uint64_t tick = 0;
 
-	for (size_t from = 0, to; from < w->rows.count; from = to, ticks++) {
-		uint64_t time = w->rows.items[from].time_us;
+	for (size_t from = 0, to; from < count; from = to, ticks++) {
+		uint64_t time = starts[from]->time_us;
 
-		for (to = from; to < w->rows.count && w->rows.items[to].time_us == time;)
+		for (to = from; to < count && starts[to]->time_us == time;)
 			to++;
-		tick = to < w->rows.count ? w->rows.items[to].time_us - time : tick;
+		tick = to < count ? starts[to]->time_us - time : tick;
 		if (o->spread != FREEZE_AS_IS && to - from > 1)
-			spread_tick(w, from, to, tick, o);
+			spread_tick(starts, from, to, tick, o);
 	}
 	return ticks;
 }
@@ -166,6 +169,19 @@ static void remark_trace(struct workload *w, const struct trace *t, const struct
 			w->has_sessions ? " across sessions" : "");
 }
 
+static void freeze_times(struct workload *w, const struct freeze_options *o)
+{
+	VEC(struct workload_row *) starts = { 0 };
+
+	VEC_EACH (&w->rows, row) {
+		if (!row->follows)
+			VEC_PUSH(&starts, row);
+	}
+	remark_ticks(w, o, starts.count, spread_starts(starts.items, starts.count, o));
+	w->plan.arrivals.process = WORKLOAD_TRACE;
+	VEC_FREE(&starts);
+}
+
 struct workload *freeze_trace(const struct trace *t, struct str file, const struct freeze_options *o, struct error *e)
 {
 	struct touched touched = { 0 };
@@ -190,12 +206,8 @@ struct workload *freeze_trace(const struct trace *t, struct str file, const stru
 	}
 	w->block = w->has_ids ? t->block : 0;
 	w->shuffled = !w->has_ids && !w->has_sessions;
-	if (t->timed) {
-		size_t ticks = spread_rows(w, o);
-
-		w->plan.arrivals.process = WORKLOAD_TRACE;
-		remark_ticks(w, o, w->rows.count, ticks);
-	}
+	if (t->timed)
+		freeze_times(w, o);
 	if (w->rows.count < t->count)
 		freeze_remark(w, "%zu of %zu requests of the trace", w->rows.count, t->count);
 	remark_trace(w, t, &touched);
@@ -217,11 +229,21 @@ static void length_of_buckets(struct workload *w, const struct length_bucket *bu
 		l->bucket_count--;
 }
 
-static void remark_mean(struct workload *w, const char *what, const struct length *l, double mean)
+/* Leans the density inside the buckets so that the mean is the known one, as far as that goes. */
+static void match_mean(struct workload *w, const char *what, struct length *l, double mean)
 {
-	if (isfinite(mean) && mean > 0)
-		freeze_remark(w, "%s: the mean was %.0f tokens; drawn evenly inside its buckets it is %.0f (%+.0f %%)", what, mean,
-			length_mean(l), (length_mean(l) / mean - 1) * 100);
+	double straight = length_mean(l), lean;
+
+	if (!isfinite(mean) || mean <= 0)
+		return;
+	l->slope = 1;
+	lean = length_mean(l) - straight;
+	l->slope = lean > 0 ? fmin(fmax((mean - straight) / lean, -1), 1) : 0;
+	if (fabs(length_mean(l) / mean - 1) > MEAN_NEAR)
+		freeze_remark(w,
+			"%s: the mean was %.0f tokens, the histogram can be no nearer than %.0f: the metrics contradict themselves, or a "
+			"bucket is very wide",
+			what, mean, length_mean(l));
 }
 
 struct workload *freeze_marginals(const struct freeze_marginals *m, struct str source, struct error *e)
@@ -240,9 +262,10 @@ struct workload *freeze_marginals(const struct freeze_marginals *m, struct str s
 	length_of_buckets(w, m->output, m->output_count, &c.output);
 	VEC_PUSH(&w->classes, c);
 	w->plan.arrivals.rate = m->rate;
-	freeze_remark(w, "lengths come from histograms: how long a request is inside its bucket is not known");
-	remark_mean(w, "prompts", &w->classes.items[0].prompt, m->prompt_mean);
-	remark_mean(w, "answers", &w->classes.items[0].output, m->output_mean);
+	freeze_remark(w,
+		"lengths come from histograms: how long a request is inside its bucket is not known; where the mean is, they lean to it");
+	match_mean(w, "prompts", &w->classes.items[0].prompt, m->prompt_mean);
+	match_mean(w, "answers", &w->classes.items[0].output, m->output_mean);
 	freeze_remark(w, "prompts and answers are drawn independently: metrics do not tell which prompts had long answers");
 	freeze_remark(w, "arrivals are Poisson at the mean rate: metrics do not tell how bursty they were");
 	if (isfinite(m->cached_share) && m->cached_share > 0) {

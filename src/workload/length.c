@@ -1,6 +1,18 @@
 #include "workload/content.h"
 #include "workload/random.h"
 
+#include <math.h>
+
+/* Where in its bucket, 0 to below 1: the inverse of u + slope (u^2 - u). */
+static double bucket_place(double slope, double share)
+{
+	double straight = 1 - slope;
+
+	if (fabs(slope) < 1e-6)
+		return share;
+	return fmin((sqrt(straight * straight + 4 * slope * share) - straight) / (2 * slope), 1 - 0x1p-53);
+}
+
 static uint32_t bucket_draw(const struct length *l, struct rng *r)
 {
 	double at = rng_unit(r) * l->weight;
@@ -11,7 +23,9 @@ static uint32_t bucket_draw(const struct length *l, struct rng *r)
 		at -= l->buckets[i].weight;
 		least = l->buckets[i].most + 1;
 	}
-	return least + (uint32_t)rng_below(r, l->buckets[i].most - least + 1);
+	if (l->slope == 0)
+		return least + (uint32_t)rng_below(r, l->buckets[i].most - least + 1);
+	return least + (uint32_t)(bucket_place(l->slope, rng_unit(r)) * (l->buckets[i].most - least + 1));
 }
 
 uint32_t length_draw(const struct length *l, struct rng *r)
@@ -38,7 +52,7 @@ double length_mean(const struct length *l)
 	if (l->kind != LENGTH_BUCKETS)
 		return ((double)l->least + l->most) / 2;
 	for (size_t i = 0; i < l->bucket_count; i++) {
-		sum += l->buckets[i].weight * (least + l->buckets[i].most) / 2;
+		sum += l->buckets[i].weight * ((least + l->buckets[i].most) / 2 + l->slope * (l->buckets[i].most - least + 1) / 6);
 		least = l->buckets[i].most + 1.0;
 	}
 	return sum / l->weight;

@@ -121,12 +121,14 @@ static bool read_lognormal(const struct yaml *map, struct length *l, struct erro
 
 static bool length_of_node(const struct yaml *node, struct arena *arena, struct length *l, struct error *e)
 {
-	static const char *const known[] = { "mean", "cv", "least", "most", "buckets", NULL };
+	static const char *const known[] = { "mean", "cv", "least", "most", "buckets", "slope", NULL };
 
 	if (node->kind == YAML_MAP) {
 		if (!yaml_only(node, known, e))
 			return false;
-		return yaml_get(node, "buckets") ? read_buckets(yaml_get(node, "buckets"), arena, l, e) : read_lognormal(node, l, e);
+		if (!yaml_get(node, "buckets"))
+			return read_lognormal(node, l, e);
+		return read_buckets(yaml_get(node, "buckets"), arena, l, e) && read_number(node, "slope", -1, 1, &l->slope, e);
 	}
 	if (node->kind == YAML_LIST) {
 		l->kind = LENGTH_UNIFORM;

@@ -5,7 +5,7 @@
  * - Mooncake's JSON lines: timestamp (ms), input_length, output_length, hash_ids (blocks of 512 tokens).
  * - A result of `vllm bench serve --save-result --save-detailed`: input_lens, output_lens, start_times.
  * - ShareGPT's JSON list of conversations: sessions without times, whose lengths are estimated at four bytes a token.
- * - Our run records (JSON lines). */
+ * - Our run records (JSON lines); turns of sessions with what each adds and the pause before it. */
 #ifndef GOODPUT_WORKLOAD_TRACE_H
 #define GOODPUT_WORKLOAD_TRACE_H
 

@@ -186,7 +186,9 @@ static bool conversation(struct trace_reader *t, const json_t *messages, uint32_
 		}
 		if (!asked || !message_bytes(message) || turns == WORKLOAD_TURNS_MAX)
 			continue;
-		struct workload_row row = { .prompt = estimate(asked), .output = estimate(message_bytes(message)), .session = session };
+		struct workload_row row = {
+			.prompt = estimate(asked), .output = estimate(message_bytes(message)), .session = session, .follows = turns > 0
+		};
 
 		if (!trace_add(t, t->text, 0, row))
 			return false;

@@ -1,13 +1,14 @@
 /* Our own run records: what was sent and answered becomes what is to be sent. */
+#include "base/map.h"
 #include "model/records.h"
 #include "workload/trace_reader.h"
 
 #include <stdlib.h>
 
 struct sent {
-	int64_t ns;
+	int64_t ns; /* when it was wanted, else sent */
 	size_t index;
-	struct workload_row row;
+	const struct timeline *line;
 };
 
 static int by_time(const void *a, const void *b)
@@ -19,7 +20,6 @@ static int by_time(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The time at which a request was wanted, else sent. */
 static int64_t wanted_ns(const struct timeline *t)
 {
 	return t->intended_ns != TIMELINE_NEVER ? t->intended_ns : t->submitted_ns;
@@ -31,28 +31,66 @@ static bool usable(const struct timeline *t)
 	       wanted_ns(t) != TIMELINE_NEVER;
 }
 
+static bool row_lengths(struct trace_reader *t, int64_t prompt, int64_t output, struct workload_row *row)
+{
+	return (trace_tokens(t, prompt, &row->prompt) && trace_tokens(t, output, &row->output)) ||
+	       trace_bad(t, t->text, "a request of these records has more than ten million tokens");
+}
+
+/* What a turn adds is what its prompt has beyond the prompt and answer of the turn before. */
+static bool add_turn(struct trace_reader *t, const struct timeline *line, const struct timeline *before, struct workload_row row)
+{
+	int64_t added = (int64_t)line->prompt_tokens - before->prompt_tokens - before->output_tokens,
+		pause = line->submitted_ns - before->completed_ns;
+
+	row.follows = true;
+	row.time_us = pause > 0 ? (uint64_t)pause / 1000 : 0;
+	if (!row_lengths(t, added > 0 ? added : 1, line->output_tokens, &row))
+		return false;
+	VEC_PUSH(&t->rows, row);
+	return true;
+}
+
+/* False with an error. A turn whose turn before is missing is left out: its history is not known. */
+static bool add_line(struct trace_reader *t, struct map *last, const struct sent *s)
+{
+	const struct timeline *line = s->line, *before = NULL;
+	struct workload_row row = { .session = line->session >= 0 && line->session < UINT32_MAX ? (uint32_t)line->session + 1 : 0 };
+
+	if (row.session) {
+		struct map_entry *entry = map_put(last, str_of((const char *)&row.session, sizeof row.session), NULL);
+
+		before = entry->value;
+		if (before ? line->turn != before->turn + 1 : line->turn > 0) {
+			t->trace->failed++;
+			return true;
+		}
+		entry->value = (void *)(uintptr_t)line;
+	}
+	if (before)
+		return add_turn(t, line, before, row);
+	return row_lengths(t, line->prompt_tokens, line->output_tokens, &row) && trace_add(t, t->text, (double)s->ns * 1e-9, row);
+}
+
 static bool take(struct trace_reader *t, const struct records *r)
 {
 	struct sent *sent = mem_zalloc(r->requests.count + 1, sizeof *sent);
+	struct map last;
 	size_t count = 0;
 	bool ok = true;
 
 	VEC_EACH (&r->requests, line) {
-		struct sent *s = &sent[count];
-
-		if (!usable(line)) {
+		if (usable(line))
+			sent[count] = (struct sent){ wanted_ns(line), count, line };
+		else
 			t->trace->failed++;
-			continue;
-		}
-		*s = (struct sent){ .ns = wanted_ns(line), .index = count };
-		ok = ok && trace_tokens(t, line->prompt_tokens, &s->row.prompt) && trace_tokens(t, line->output_tokens, &s->row.output);
-		count++;
+		count += usable(line);
 	}
-	if (!ok)
-		trace_bad(t, t->text, "a request of these records has more than ten million tokens");
 	qsort(sent, count, sizeof *sent, by_time);
+	map_init(&last);
 	for (size_t i = 0; ok && i < count; i++)
-		ok = trace_add(t, t->text, (double)sent[i].ns * 1e-9, sent[i].row);
+		ok = add_line(t, &last, &sent[i]);
+	map_fini(&last);
 	mem_free(sent);
 	return ok;
 }

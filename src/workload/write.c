@@ -61,7 +61,12 @@ static void write_length(const struct length *l, struct buf *out)
 		buf_add_double(out, l->buckets[i].weight);
 		buf_add_c(out, ']');
 	}
-	buf_add_cstr(out, "]}");
+	buf_add_c(out, ']');
+	if (l->slope != 0) {
+		buf_add_cstr(out, ", slope: ");
+		buf_add_double(out, l->slope);
+	}
+	buf_add_c(out, '}');
 }
 
 static void write_mix(const struct workload *w, struct buf *out)

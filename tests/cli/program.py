@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import side_by_side  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ.get("GOODPUT", "build/goodput"))
-COMMANDS = ("check", "record", "query", "rules", "signals", "workload", "completion", "man", "help", "version")
+COMMANDS = ("check", "compare", "record", "query", "rules", "signals", "workload", "completion", "man", "help", "version")
 
 
 class Result:

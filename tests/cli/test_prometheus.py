@@ -95,6 +95,18 @@ class Prometheus(CliTest):
             self.assertIn(result.status, (2, 3), (flags, result.err))
             self.assertLessEqual(json.loads(result.out)["window"]["seconds"], 5 if "--at" not in flags else 40)
 
+    def test_compare(self):
+        sides = [f'{{instance="{server.address}"}}' for server in self.servers]
+        result = goodput("compare", "--prometheus", self.url, "--before", "4s", "--a", sides[0], "--b", sides[1], "--json")
+        self.assertEqual(result.status, 3, result.err + result.out)  # four seconds decide nothing
+        d = json.loads(result.out)
+        self.assertEqual(d["verdict"]["verdict"], "inconclusive" if not d["reasons"] else "not-comparable")
+        self.assertIn("ttft_p50", [p["id"] for p in d["panels"]])
+        result = goodput("compare", "--prometheus", self.url, "--before=-5s..-3s", "--after=-3s..-1s", "--json")
+        self.assertIn(result.status, (2, 3), result.err)
+        self.assertTrue(json.loads(result.out)["panels"])
+        self.failed(goodput("compare", "--prometheus", self.url, "--before", "4s", "--a", "nobody", "--b", "fleet"), 64, "nobody")
+
     def test_nothing_there(self):
         self.failed(goodput("check", "--prometheus", self.url, "--at", "2020-01-01T00:00:00Z"), 3, "nothing of an LLM server")
         self.failed(goodput("check", "--prometheus", self.url, "--match", '{job="nosuch"}'), 3, "nosuch")

@@ -275,8 +275,6 @@ static void test_page(void **state)
 	r.run.client_reason = STR("late");
 	run_report_html(&out, &(struct run_report){ .title = STR("</title><script>"),
 				      .subtitle = STR("s"),
-				      .tone = HTML_BAD,
-				      .verdict = STR("v"),
 				      .records = &r,
 				      .tally = &t,
 				      .slo = &slo,

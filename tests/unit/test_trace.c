@@ -94,6 +94,26 @@ static void test_formats(void **state)
 	row_is(&t.rows[0], 0, 100, 9);
 }
 
+#define RECORD(id, session, turn, sent, end, prompt, output)                                                                               \
+	"{\"id\":" #id ",\"session\":" #session ",\"turn\":" #turn ",\"submitted\":" #sent ",\"first_output\":" #sent                      \
+	",\"last_output\":" #end ",\"completed\":" #end ",\"prompt_tokens\":" #prompt ",\"output_tokens\":" #output                        \
+	",\"outcome\":\"ok\"}\n"
+
+/* Turns: what each adds, and the pause before it; a turn whose turn before failed has no known history. */
+static void test_turns_of_records(void **state)
+{
+	struct trace t = parsed("{\"schema\":\"goodput.records/1\"}\n" RECORD(0, 4, 0, 100, 300, 50, 20) RECORD(1, 5, 0, 150, 200, 40, 10)
+			RECORD(0, 4, 1, 1300, 1400, 95, 30) RECORD(0, 4, 2, 1450, 1500, 130, 5) RECORD(1, 5, 2, 900, 950, 90, 10));
+
+	assert_int_equal(t.count, 4);
+	assert_int_equal(t.failed, 1);
+	row_is(&t.rows[0], 0, 50, 20);
+	row_is(&t.rows[1], 50000, 40, 10);
+	row_is(&t.rows[2], 1000000, 25, 30);
+	row_is(&t.rows[3], 50000, 5, 5);
+	assert_true(!t.rows[1].follows && t.rows[2].follows && t.rows[2].session == t.rows[0].session);
+}
+
 static void test_errors(void **state)
 {
 	static const struct {
@@ -171,6 +191,26 @@ static void test_limits(void **state)
 	workload_free(w);
 }
 
+/* A window is of starts; a turn that is dropped takes the rest of its session with it. */
+static void test_sessions_are_whole(void **state)
+{
+	static const char *const text = "{\"schema\":\"goodput.records/1\"}\n" RECORD(0, 4, 0, 100, 300, 50, 20) RECORD(0, 4, 1, 310, 320,
+		95, 30) RECORD(1, 5, 0, 5000, 5100, 40, 10) RECORD(1, 5, 1, 5200, 5300, 2000, 10) RECORD(1, 5, 2, 5400, 5500, 2020, 10);
+	struct workload *w = frozen(text, (struct freeze_options){ .to_us = 1000000 });
+
+	assert_int_equal(w->rows.count, 2);
+	assert_int_equal(w->starts.count, 1);
+	workload_free(w);
+	w = frozen(text, (struct freeze_options){ .from_us = 1000000, .prompt_most = 500, .drop_longer = true });
+	assert_int_equal(w->rows.count, 1);
+	row_is(&w->rows.items[0], 3900000, 40, 10);
+	workload_free(w);
+	w = frozen(text, (struct freeze_options){ 0 });
+	assert_int_equal(w->starts.count, 2);
+	assert_int_equal(w->rows.items[3].next, 4);
+	workload_free(w);
+}
+
 static void test_spread(void **state)
 {
 	struct workload *w = frozen(MOONCAKE, (struct freeze_options){ 0 });
@@ -222,11 +262,22 @@ static void test_marginals(void **state)
 
 	assert_true(content_finish(w, &e));
 	assert_true(remarked(w, "do not tell which prompts had long answers"));
-	assert_true(remarked(w, "the mean was 120 tokens; drawn evenly inside its buckets it is 126"));
+	assert_false(remarked(w, "contradict")); /* 126 without a slope, 109 to 142 with one */
 	profile_make(&arena, w, 0, &p);
 	assert_true(fabs(p.shared - 0.4) < 0.01); /* by share of each prompt, but for rounding and the first of each group */
 	assert_true(p.rate == 4 && p.interval_cv == 1);
 	assert_in_range(p.prompt.sorted[p.requests - 1], 190, 200);
+	assert_true(fabs(p.prompt.mean - 120) < 5 * 50 / sqrt((double)p.requests));
+	size_t low = 0;
+
+	while (p.prompt.sorted[low] <= 100)
+		low++;
+	assert_true(
+		fabs((double)low / (double)p.requests - 0.25) < 5 * sqrt(0.25 * 0.75 / (double)p.requests)); /* buckets keep their shares */
+	workload_free(w);
+	m.prompt_mean = 50;
+	w = freeze_marginals(&m, STR("pod-a"), &e);
+	assert_true(remarked(w, "the mean was 50 tokens") && remarked(w, "contradict"));
 	workload_free(w);
 	m.prompt_count = 0;
 	assert_null(freeze_marginals(&m, STR("pod-a"), &e));
@@ -303,8 +354,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_turns_of_records),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_sessions_are_whole),
 		cmocka_unit_test(test_spread),
 		cmocka_unit_test(test_no_times),
 		cmocka_unit_test(test_marginals),

@@ -546,7 +546,8 @@ static void test_written_and_read(void **state)
 		     "prompt: {format: token_ids, vocabulary: [100, 400]}\n"
 		     "rows:\n  order: shuffled\n  block: 512\n  data: |\n    0 1200 5 - 0-2\n    10 700 6 7 0,9-12\n    20 50 4 7\n");
 	check_round_trip(HEAD "arrivals: {process: closed, concurrency: 8}\nprompt: {template_tokens: 9}\nsampling: {seed: 3}\n"
-			      "mix: [{prompt: {mean: 100, cv: 0.25, most: 400}, output: 10}]\nprefix: {groups: 3, share: 0.25}\n");
+			      "mix: [{prompt: {mean: 100, cv: 0.25, most: 400}, output: {buckets: [[5, 1], [9, 2]], slope: "
+			      "-0.25}}]\nprefix: {groups: 3, share: 0.25}\n");
 }
 
 /* The hash is of the meaning: form and remarks do not count, one token does. */

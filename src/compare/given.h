@@ -1,0 +1,38 @@
+/* given: a comparison of figures that someone else estimated: two windows of a monitor. Histograms of a server know no single requests, so
+ * the same requests cannot be matched and blocks cannot be drawn: intervals are those of independent requests, made wider by what queues
+ * and batches cost on the engine model (ten requests are worth one). */
+#ifndef GOODPUT_COMPARE_GIVEN_H
+#define GOODPUT_COMPARE_GIVEN_H
+
+#include "compare/compare.h"
+
+/* How many independent requests one is worth in a window: see above. */
+#define GIVEN_DESIGN 10.0
+
+/* Figures that a window can have; ids are those of compare_specs where the meaning is the same. */
+extern const struct compare_spec given_specs[]; /* id NULL ends */
+
+struct given_figure {
+	const struct compare_spec *spec;
+	struct estimate a, b; /* 95 % of independent requests; value NaN with an end: only a bound is known */
+};
+
+struct given_cell {             /* of prompt lengths: (low, high] */
+	double low, high, a, b; /* counts */
+};
+
+struct given {
+	const struct given_figure *figures;
+	size_t figure_count;
+	const struct given_cell *cells;
+	size_t cell_count;
+	double seconds_a, seconds_b;
+	double hit_rate_a, hit_rate_b; /* prefix cache; NaN: not told */
+	bool shares_one_load;          /* two label sets in one window: their rates differ by intention */
+};
+
+/* Total variation distance of the prompt lengths; NaN without cells. */
+double given_distance(const struct given *g);
+void compare_given(const struct given *g, const struct compare_policy *policy, bool any_mix, struct compare_result *result);
+
+#endif
