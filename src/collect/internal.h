@@ -60,6 +60,7 @@ struct file_name {
 	enum file_type type;
 	enum gauge_mode mode;
 	bool live;
+	bool pid_is_cut;      /* there is more behind it */
 	struct str pid_label; /* as Python cuts it out of a gauge's name */
 	int64_t pid;          /* of the writer; -1 when the name has none */
 	bool folded;          /* our own archive of dead writers */

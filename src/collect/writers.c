@@ -110,6 +110,8 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	}
 	w->proven = w->proven || moved;
 	c->health.visible = c->health.visible || w->proven;
+	if (!w->proven)
+		return COLLECT_UNKNOWN;
 	return p.state == 'T' || p.state == 't' ? COLLECT_FROZEN : COLLECT_ALIVE;
 }
 
