@@ -4,7 +4,7 @@
  * processes share one directory. Nothing of a value is lost when the process is killed.
  *
  * Threads: every function may be called from any thread, except that a registry must not be used during or after its close. Updating a
- * series that the calling thread used before takes no lock. Nothing here may be called from a signal handler.
+ * series that the calling thread used before takes no lock. Nothing here may be called from a handler of signals or forks.
  * Forks: a forked child may go on with the same handles. It writes files of its own, and creates a series there at its first use.
  * Errors: no function ends the process or writes to its streams: what failed is returned. Updates leave errno alone. While the directory
  * cannot be written (full, gone, another user's), updates are counted in memory and put into the file once it can.
