@@ -70,8 +70,8 @@ typedef struct goodput_options {
 	 * file for each, which readers add up). Further threads share one cell, by compare-and-swap. 0: all share. At most 256; 8 by
 	 * default. */
 	unsigned thread_cells;
-	/* Called once when saving begins to fail and once when it works again (GOODPUT_OK); from the thread that noticed, without locks.
-	 * NULL: nobody is told. */
+	/* Called once when saving begins to fail, once when it works again (GOODPUT_OK), and when a damaged file of an earlier process with
+	 * the same pid was put aside (GOODPUT_IO); from the thread that noticed, without locks. NULL: nobody is told. */
 	void (*report)(void *context, int status, const char *message);
 	void *report_context;
 } goodput_options;

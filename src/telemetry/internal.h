@@ -81,6 +81,7 @@ struct goodput_file {
 	size_t segment_count;
 	struct goodput_adopted *adopted; /* by hash */
 	size_t adopted_count;
+	bool put_aside; /* a damaged one of a predecessor, not told yet */
 	/* Why saving fails, until it works; nothing is tried before retry_ns. */
 	int status, system_error;
 	const char *doing;

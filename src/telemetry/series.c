@@ -46,6 +46,13 @@ static int attempted(struct goodput_registry *r, struct goodput_file *f, int bef
 		f->retry_ns = goodput_now_ns(CLOCK_MONOTONIC) + RETRY_NS;
 	if (!status != !before)
 		tell(r, f);
+	if (f->put_aside) {
+		r->news = GOODPUT_IO;
+		snprintf(r->news_text, sizeof r->news_text,
+			"%s/%s of an earlier process with this pid was damaged: it is now %s.damaged, and its counts are not shown",
+			r->directory, f->name, f->name);
+		f->put_aside = false;
+	}
 	return status;
 }
 

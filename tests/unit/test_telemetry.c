@@ -651,6 +651,19 @@ static void write_file(const char *path, const void *bytes, size_t size)
 	fclose(f);
 }
 
+struct told {
+	int failures, recoveries;
+	char text[256];
+};
+
+static void told(void *context, int status, const char *message)
+{
+	struct told *t = context;
+
+	*(status ? &t->failures : &t->recoveries) += 1;
+	snprintf(t->text, sizeof t->text, "%s", message);
+}
+
 static void damaged_and_unfinished_files_do_no_harm(void **state)
 {
 	static const char zero_length[24] = "\x18", negative[16] = "\xff\xff\xff\xff", long_key[64] = "\x40\0\0\0\0\0\0\0\xff\xff\xff\x7f";
@@ -663,12 +676,18 @@ static void damaged_and_unfinished_files_do_no_harm(void **state)
 		{ too_short, 8, true } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct told t = { 0 };
+		goodput_options o = options();
 		goodput_registry *r;
 		char aside[300];
 
 		write_file(mine("counter"), cases[i].bytes, cases[i].size);
-		r = open_registry(GOODPUT_LAYOUT_0_18);
+		o.report = told;
+		o.report_context = &t;
+		assert_int_equal(goodput_registry_open(&o, &r), GOODPUT_OK);
 		assert_int_equal(goodput_counter_add(counter_of(r, "c"), 2), GOODPUT_OK);
+		assert_int_equal(t.failures, cases[i].aside);
+		assert_int_equal(strstr(t.text, "damaged") != NULL, cases[i].aside);
 		assert_true(sum("counter", NULL) == 2);
 		snprintf(aside, sizeof aside, "%s.damaged", mine("counter"));
 		assert_int_equal(unlink(aside), cases[i].aside ? 0 : -1);
@@ -699,19 +718,6 @@ static void dead_process_is_marked(void **state)
 }
 
 /* ---- when it cannot be written ---- */
-
-struct told {
-	int failures, recoveries;
-	char text[256];
-};
-
-static void told(void *context, int status, const char *message)
-{
-	struct told *t = context;
-
-	*(status ? &t->failures : &t->recoveries) += 1;
-	snprintf(t->text, sizeof t->text, "%s", message);
-}
 
 static void full_disk_is_counted_in_memory(void **state)
 {
