@@ -130,6 +130,7 @@ struct goodput_slots {
 	uint64_t unsaved; /* updates in pending; under the lock, like pending */
 	double pending_time;
 	double *pending; /* a value for each cell, made when first needed */
+	void *spare;     /* cells that no thread has yet, under the lock: the next that needs some takes them */
 	/* [1 .. own - 1]: the cell of the thread of that number, or for several cells a list of them; [0] is empty: a thread without a
 	 * number. [own]: the shared one. */
 	_Atomic(void *) slot[];
@@ -220,6 +221,8 @@ enum goodput_file_kind goodput_family_file(const struct goodput_family *f);
 void *goodput_series_slot(struct goodput_series *s, int *status);
 /* The list of values waiting in memory; NULL without memory. Under the lock. */
 double *goodput_series_pending(struct goodput_series *s);
+/* Gives the series cells in the file, so that it is seen, for the first thread that will use it. Under the lock. */
+void goodput_series_show(struct goodput_series *s);
 /* Puts what waits in memory into the file, if that works now. Under the lock. */
 void goodput_series_flush(struct goodput_series *s);
 /* In a forked child: forget the parent's files. Under the lock; every function that takes the lock calls it first. */
