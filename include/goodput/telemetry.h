@@ -53,8 +53,9 @@ GOODPUT_API const char *goodput_version(void);
 /* Entries of prometheus_client 0.18 and newer end with a timestamp, those of 0.16 and 0.17 do not, and neither version reads the other's.
  */
 enum goodput_layout {
-	GOODPUT_LAYOUT_DEFAULT = 0, /* the environment's GOODPUT_TELEMETRY_LAYOUT ("0.16" or "0.18"), else 0.18 */
-	GOODPUT_LAYOUT_0_16 = 16,   /* no mostrecent gauges */
+	/* What the environment's GOODPUT_TELEMETRY_LAYOUT says ("0.16" or "0.18"), else that of the files in the directory, else 0.18. */
+	GOODPUT_LAYOUT_DEFAULT = 0,
+	GOODPUT_LAYOUT_0_16 = 16, /* no mostrecent gauges */
 	GOODPUT_LAYOUT_0_18 = 18
 };
 

@@ -115,6 +115,8 @@ int goodput_file_failed(struct goodput_file *f, const char *doing);
 
 /* Adopts the entries of the open file: sets used, value_size, adopted. 0, EILSEQ when it is damaged, or errno. */
 int goodput_adopt(struct goodput_file *f);
+/* Of the files that others have written there: 8, 16, or 0 when none tells. */
+unsigned goodput_directory_value_size(const char *directory);
 
 /* ---- registry ---- */
 

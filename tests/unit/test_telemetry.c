@@ -227,6 +227,14 @@ static void directory_comes_from_the_environment(void **state)
 	goodput_counter_inc(counter_of(r, "c"));
 	assert_true(metric_file_sum(mine("counter"), 8, NULL).sum == 1);
 	goodput_registry_close(r);
+	unsetenv("GOODPUT_TELEMETRY_LAYOUT"); /* then as the files are that are there */
+	rename(mine("counter"), path_of("counter", 1));
+	assert_int_equal(goodput_registry_open(NULL, &r), GOODPUT_OK);
+	goodput_counter_inc(counter_of(r, "c"));
+	assert_true(metric_file_sum(mine("counter"), 8, NULL).sum == 1);
+	goodput_registry_close(r);
+	unlink(path_of("counter", 1));
+	unlink(mine("counter"));
 	setenv("GOODPUT_TELEMETRY_LAYOUT", "0.17x", 1);
 	assert_int_equal(goodput_registry_open(NULL, &r), GOODPUT_INVALID);
 	unsetenv("GOODPUT_TELEMETRY_LAYOUT");
