@@ -3,6 +3,7 @@
 #include <goodput/telemetry.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,22 @@ static void run_child(long n)
 	for (long i = 0; i < n; i++)
 		if (!goodput_counter_child(labelled, values, &c))
 			goodput_counter_inc(c);
+}
+
+static atomic_long firsts;
+
+/* A label set that nobody used before: an entry is appended, the file grows. */
+static void run_first(long n)
+{
+	char text[24];
+	const char *const values[] = { "0", text };
+	goodput_counter *c;
+
+	for (long i = 0; i < n; i++) {
+		snprintf(text, sizeof text, "%ld", atomic_fetch_add(&firsts, 1));
+		if (!goodput_counter_child(labelled, values, &c))
+			goodput_counter_inc(c);
+	}
 }
 
 static void run_set(long n)
@@ -92,10 +109,18 @@ struct row {
 	void (*run)(long n);
 	long divide;
 };
-static const struct row rows[] = { { "floor: load, add, store", run_floor, 1 }, { "counter_inc", run_counter, 1 },
-	{ "counter_child + inc, 2 labels", run_child, 10 }, { "gauge_set", run_set, 1 }, { "gauge_set, mostrecent", run_recent, 10 },
-	{ "gauge_add", run_add, 4 }, { "summary_observe", run_summary, 1 }, { "histogram_observe, 15 buckets, any", run_histogram, 1 },
-	{ "histogram_observe, 15 buckets, one", run_same_bucket, 1 } };
+static const struct row rows[] = {
+	{ "floor: load, add, store", run_floor, 1 },
+	{ "counter_inc", run_counter, 1 },
+	{ "counter_child + inc, 2 labels", run_child, 10 },
+	{ "first use of a label set", run_first, 1000 },
+	{ "gauge_set", run_set, 1 },
+	{ "gauge_set, mostrecent", run_recent, 10 },
+	{ "gauge_add", run_add, 4 },
+	{ "summary_observe", run_summary, 1 },
+	{ "histogram_observe, 15 buckets, any", run_histogram, 1 },
+	{ "histogram_observe, 15 buckets, one", run_same_bucket, 1 },
+};
 
 struct job {
 	const struct row *row;

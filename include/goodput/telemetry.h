@@ -4,7 +4,7 @@
  * processes share one directory. Nothing of a value is lost when the process is killed.
  *
  * Threads: every function may be called from any thread, except that a registry must not be used during or after its close. Updating a
- * series that the calling thread used before takes no lock. Nothing here may be called from a signal handler.
+ * series that the calling thread used before takes no lock. Nothing here may be called from a handler of signals or forks.
  * Forks: a forked child may go on with the same handles. It writes files of its own, and creates a series there at its first use.
  * Errors: no function ends the process or writes to its streams: what failed is returned. Updates leave errno alone. While the directory
  * cannot be written (full, gone, another user's), updates are counted in memory and put into the file once it can.
@@ -53,8 +53,9 @@ GOODPUT_API const char *goodput_version(void);
 /* Entries of prometheus_client 0.18 and newer end with a timestamp, those of 0.16 and 0.17 do not, and neither version reads the other's.
  */
 enum goodput_layout {
-	GOODPUT_LAYOUT_DEFAULT = 0, /* the environment's GOODPUT_TELEMETRY_LAYOUT ("0.16" or "0.18"), else 0.18 */
-	GOODPUT_LAYOUT_0_16 = 16,   /* no mostrecent gauges */
+	/* What the environment's GOODPUT_TELEMETRY_LAYOUT says ("0.16" or "0.18"), else that of the files in the directory, else 0.18. */
+	GOODPUT_LAYOUT_DEFAULT = 0,
+	GOODPUT_LAYOUT_0_16 = 16, /* no mostrecent gauges */
 	GOODPUT_LAYOUT_0_18 = 18
 };
 
@@ -70,8 +71,8 @@ typedef struct goodput_options {
 	 * file for each, which readers add up). Further threads share one cell, by compare-and-swap. 0: all share. At most 256; 8 by
 	 * default. */
 	unsigned thread_cells;
-	/* Called once when saving begins to fail and once when it works again (GOODPUT_OK); from the thread that noticed, without locks.
-	 * NULL: nobody is told. */
+	/* Called once when saving begins to fail, once when it works again (GOODPUT_OK), and when a damaged file of an earlier process with
+	 * the same pid was put aside (GOODPUT_IO); from the thread that noticed, without locks. NULL: nobody is told. */
 	void (*report)(void *context, int status, const char *message);
 	void *report_context;
 } goodput_options;

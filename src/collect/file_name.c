@@ -75,5 +75,6 @@ bool file_name_parse(struct str name, struct file_name *n, const char **why)
 	/* Python cuts three bytes off the third part, also where that is not ".db". */
 	str_split(&rest, '_', &part);
 	n->pid_label = str_head(part, part.len > 3 ? part.len - 3 : 0);
+	n->pid_is_cut = rest.ptr != NULL;
 	return true;
 }

@@ -223,9 +223,7 @@ static void names_look(struct collector *c)
 	VEC_EACH (&c->folder.files, place) {
 		const struct metric_file *f = *place;
 
-		if (f->name_is_known && f->name.type == TYPE_GAUGE && f->name.mode == MODE_ALL && f->name.pid < 0 &&
-			f->name.pid_label.len && !str_ends(f->name.whole, STR("_folded.db")) &&
-			str_search(f->name.whole, f->name.pid_label) + f->name.pid_label.len + 3 < f->name.whole.len)
+		if (f->name_is_known && f->name.mode == MODE_ALL && f->name.pid_is_cut)
 			fault_add(c, true, "cut-name", EXIT_WARNING, f->name_text,
 				"%s: its pid label is cut to \"" STR_FMT "\", so that processes share one series", f->name_text,
 				STR_ARG(f->name.pid_label));

@@ -25,6 +25,7 @@ struct key {
 	uint32_t label_count;
 	uint32_t next;    /* the key that came behind it in the file read last; 0: none */
 	uint32_t seen;    /* the plan that has it */
+	bool plain;       /* no label value needs an escape */
 	bool edge_is_bad; /* it has an `le` that is no number */
 	uint32_t plan;    /* that `cell` belongs to */
 	uint32_t cell;
@@ -34,6 +35,7 @@ struct key_parts {
 	struct str family, sample, help;
 	struct label *labels;
 	uint32_t label_count;
+	bool plain;   /* no escape in it */
 	bool foreign; /* the key of another release: sound, but not ours to read */
 };
 const char *key_parse(struct arena *arena, struct str text, struct key_parts *parts);
@@ -45,6 +47,7 @@ struct keys {
 	uint64_t *hashes; /* of items */
 	size_t slot_count, hash_cap;
 	struct map families; /* by name: struct family */
+	struct family *last_family;
 };
 void keys_init(struct keys *k);
 void keys_fini(struct keys *k);
@@ -60,6 +63,7 @@ struct file_name {
 	enum file_type type;
 	enum gauge_mode mode;
 	bool live;
+	bool pid_is_cut;      /* there is more behind it */
 	struct str pid_label; /* as Python cuts it out of a gauge's name */
 	int64_t pid;          /* of the writer; -1 when the name has none */
 	bool folded;          /* our own archive of dead writers */

@@ -5,6 +5,7 @@
 struct cursor {
 	struct arena *arena;
 	struct str rest;
+	bool plain; /* no escape and no control byte in all of it */
 };
 
 static bool take(struct cursor *c, char wanted)
@@ -130,6 +131,15 @@ static bool take_text(struct cursor *c, struct str *text)
 
 	if (!take(c, '"'))
 		return false;
+	if (c->plain) {
+		const char *end = c->rest.len ? memchr(c->rest.ptr, '"', c->rest.len) : NULL;
+
+		if (!end)
+			return false;
+		*text = str_head(c->rest, (size_t)(end - c->rest.ptr));
+		c->rest = str_skip(c->rest, text->len + 1);
+		return true;
+	}
 	while (len < c->rest.len && c->rest.ptr[len] != '"' && c->rest.ptr[len] != '\\' && (unsigned char)c->rest.ptr[len] >= ' ')
 		len++;
 	if (len == c->rest.len || c->rest.ptr[len] != '"')
@@ -139,12 +149,33 @@ static bool take_text(struct cursor *c, struct str *text)
 	return true;
 }
 
+/* As label_name_is_classic, for names by the thousand. */
+static bool is_classic(struct str name, bool metric)
+{
+	enum { LETTER = 1, DIGIT = 2, COLON = 4 };
+	static const uint8_t kinds[256] = {
+		['_'] = LETTER, [':'] = COLON, ['0' ... '9'] = DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER
+	};
+	uint8_t seen = 0, allowed = metric ? LETTER | COLON : LETTER;
+	bool known = true;
+
+	if (!name.len || !(kinds[(unsigned char)name.ptr[0]] & allowed))
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		uint8_t kind = kinds[(unsigned char)name.ptr[i]];
+
+		seen |= kind;
+		known = known && kind;
+	}
+	return known && !(seen & ~(allowed | DIGIT));
+}
+
 /* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. */
 static struct str name_escape(struct arena *arena, struct str name, bool metric)
 {
 	uint32_t rune;
 
-	if (label_name_is_classic(name, metric) || !name.len)
+	if (is_classic(name, metric) || !name.len)
 		return name;
 	char *to = arena_alloc(arena, name.len + 2);
 	size_t len = 0;
@@ -204,27 +235,33 @@ static const char *take_labels(struct cursor *c, struct key_parts *p)
 	return NULL;
 }
 
-/* Nearly every key is ASCII. */
-static bool is_utf8(struct str text)
+/* Bytes of 8 at a time: is any above 127, or a backslash or control byte? Nearly every key has neither. */
+static void text_scan(struct str text, bool *ascii, bool *plain)
 {
-	uint64_t word, high = 0;
-	size_t i = 0;
+	const uint64_t ones = 0x0101010101010101ULL, highs = 0x8080808080808080ULL;
+	uint64_t word, high = 0, odd = 0;
 
-	for (; i + 8 <= text.len; i += 8) {
-		memcpy(&word, text.ptr + i, 8);
-		high |= word;
+	for (size_t i = 0; i < text.len; i += 8) {
+		word = ones * ' ';
+		memcpy(&word, text.ptr + i, text.len - i < 8 ? text.len - i : 8);
+		uint64_t slash = word ^ ones * '\\';
+
+		high |= word & highs;
+		odd |= ((slash - ones) & ~slash & highs) | ((word - ones * ' ') & ~word & highs);
 	}
-	for (; i < text.len; i++)
-		high |= (uint64_t)(unsigned char)text.ptr[i];
-	return !(high & 0x8080808080808080ULL) || str_is_utf8(text);
+	*ascii = !high;
+	*plain = !odd;
 }
 
 const char *key_parse(struct arena *arena, struct str text, struct key_parts *p)
 {
-	struct cursor c = { arena, text };
+	struct cursor c = { arena, text, false };
+	bool ascii;
 
 	*p = (struct key_parts){ 0 };
-	if (!is_utf8(text))
+	text_scan(text, &ascii, &c.plain);
+	p->plain = c.plain;
+	if (!ascii && !str_is_utf8(text))
 		return "the key is not UTF-8";
 	if (!take(&c, '['))
 		return "the key is no JSON array";

@@ -42,6 +42,9 @@ static void keys_grow(struct keys *k)
 
 static struct family *family_of(struct keys *k, struct str name)
 {
+	/* Series of a family are made one after the other. */
+	if (k->last_family && str_eq(k->last_family->name, name))
+		return k->last_family;
 	struct map_entry *entry = map_put(&k->families, name, NULL);
 
 	if (!entry->value) {
@@ -50,7 +53,7 @@ static struct family *family_of(struct keys *k, struct str name)
 		f->name = arena_str(&k->arena, name);
 		entry->value = f;
 	}
-	return entry->value;
+	return k->last_family = entry->value;
 }
 
 static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t hash, const char **why, bool *foreign)
@@ -67,6 +70,7 @@ static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t 
 	*key = (struct key){
 		.text = copy, .sample = parts.sample, .help = parts.help, .labels = parts.labels, .label_count = parts.label_count
 	};
+	key->plain = parts.plain;
 	key->family = family_of(k, parts.family);
 	for (uint32_t i = 0; i < key->label_count; i++) {
 		double edge;

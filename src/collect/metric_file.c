@@ -445,15 +445,14 @@ static bool file_reread(struct metric_file *f, struct reader *r)
 
 bool metric_file_refresh(struct metric_file *f, struct reader *r)
 {
-	bool remap = false;
+	bool remap = false, changed = false;
 
 	if (!f->name_is_known)
 		return false;
 	if (f->map) {
-		bool changed = mapped_guarded(f, r, &remap);
-
+		changed = mapped_guarded(f, r, &remap);
 		if (f->map && !remap)
 			return changed;
 	}
-	return file_reread(f, r);
+	return file_reread(f, r) || changed;
 }

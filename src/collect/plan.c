@@ -83,14 +83,14 @@ struct sample_text {
 	struct label with; /* name.ptr NULL: none */
 };
 
-static char *put_label(char *to, const struct label *l, bool *printed)
+static char *put_label(char *to, const struct label *l, bool plain, bool *printed)
 {
 	*to++ = *printed ? ',' : '{';
 	*printed = true;
 	to = put(to, l->name);
 	*to++ = '=';
 	*to++ = '"';
-	to = put_value(to, l->value);
+	to = plain ? put(to, l->value) : put_value(to, l->value);
 	*to++ = '"';
 	return to;
 }
@@ -118,14 +118,14 @@ static struct str sample_print(struct plan *p, const struct sample_text *t, cons
 		const struct label *l = &key->labels[i];
 
 		if (pending && str_cmp(t->with.name, l->name) <= 0) {
-			to = put_label(to, &t->with, &printed);
+			to = put_label(to, &t->with, false, &printed);
 			pending = false;
 		}
 		if (!str_eq(l->name, t->without) && !str_eq(l->name, t->with.name))
-			to = put_label(to, l, &printed);
+			to = put_label(to, l, key->plain, &printed);
 	}
 	if (pending)
-		to = put_label(to, &t->with, &printed);
+		to = put_label(to, &t->with, false, &printed);
 	if (printed)
 		*to++ = '}';
 	*to++ = ' ';
@@ -383,7 +383,8 @@ static void bucket_lines(struct plan *p, uint32_t index)
 	p->order.count = 0;
 	for (uint32_t i = g->first_bucket; i; i = p->cells.items[i].next)
 		VEC_PUSH(&p->order, i);
-	qsort_r(p->order.items, p->order.count, sizeof *p->order.items, by_edge, p->cells.items);
+	if (p->order.count > 1)
+		qsort_r(p->order.items, p->order.count, sizeof *p->order.items, by_edge, p->cells.items);
 	for (size_t i = 0; i < p->order.count; i++) {
 		line_add(p, LINE_BUCKET, p->cells.items[p->order.items[i]].text, p->order.items[i], index);
 		p->lines.items[p->lines.count - 1].first = i == 0;
@@ -424,7 +425,8 @@ static void grouped_lines(struct plan *p, const struct family *family)
 
 	for (uint32_t g = family->first_group; g; g = p->groups.items[g].next)
 		VEC_PUSH(&p->group_order, g);
-	qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_turn, p->groups.items);
+	if (p->group_order.count > 1)
+		qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_turn, p->groups.items);
 	for (; from < p->group_order.count; from++) {
 		uint32_t g = p->group_order.items[from];
 
@@ -451,10 +453,12 @@ static void flat_lines(struct plan *p, const struct family *family)
 		for (uint32_t i = p->groups.items[g].first_cell; i; i = p->cells.items[i].next)
 			VEC_PUSH(&p->order, i);
 	}
-	qsort(p->order.items, p->order.count, sizeof *p->order.items, by_number);
+	if (p->order.count > 1)
+		qsort(p->order.items, p->order.count, sizeof *p->order.items, by_number);
 	VEC_EACH (&p->order, index)
 		value_line(p, *index);
-	qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_bucket, p->groups.items);
+	if (p->group_order.count > 1)
+		qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_bucket, p->groups.items);
 	VEC_EACH (&p->group_order, g)
 		bucket_lines(p, *g);
 }

@@ -8,7 +8,8 @@
 
 enum {
 	REUSED_MS = 2000, /* clocks of /proc and of files differ by less */
-	STRIKES = 3
+	STRIKES = 3,
+	LISTED_FROM = 64 /* writers: fewer are looked up one by one */
 };
 
 static int by_pid(const void *a, const void *b)
@@ -95,7 +96,7 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	struct process p;
 
 	snprintf(text, sizeof text, "%lld", (long long)w->pid);
-	if (!map_has(ids, str_from(text)) || !process_look(w->pid, &p))
+	if ((ids->live && !map_has(ids, str_from(text))) || !process_look(w->pid, &p))
 		return COLLECT_DEAD;
 	/* Mappings of others' processes are hidden: such a one is known to be the writer once the file moves. */
 	bool moved = w->moved && p.owner == w->file->owner;
@@ -110,6 +111,8 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	}
 	w->proven = w->proven || moved;
 	c->health.visible = c->health.visible || w->proven;
+	if (!w->proven)
+		return COLLECT_UNKNOWN;
 	return p.state == 'T' || p.state == 't' ? COLLECT_FROZEN : COLLECT_ALIVE;
 }
 
@@ -149,7 +152,8 @@ void writers_look(struct collector *c, int64_t now_ms)
 	memset(c->report.writers, 0, sizeof c->report.writers);
 	writers_list(c);
 	map_init(&ids);
-	processes_list(&ids);
+	if (h->writers.count > LISTED_FROM)
+		processes_list(&ids);
 	moves_look(c);
 	VEC_EACH (&h->writers, w) {
 		w->state = writer_state(c, w, &ids);

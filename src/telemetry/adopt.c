@@ -1,7 +1,9 @@
 /* Going on with the file of a predecessor that had the same pid: which layout it has, and where its values are. */
 #include "telemetry/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,6 +100,41 @@ int goodput_adopt(struct goodput_file *f)
 		error = index_entries(f, bytes);
 	free(bytes);
 	return error;
+}
+
+/* The size of values in a sound file with entries; 0 if it does not tell. */
+static unsigned peek(int directory, const char *name)
+{
+	struct goodput_file f = { .value_size = 16, .fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) };
+	struct stat st;
+	unsigned size = 0;
+
+	if (f.fd < 0)
+		return 0;
+	if (!fstat(f.fd, &st) && S_ISREG(st.st_mode)) {
+		f.size = (uint64_t)st.st_size;
+		if (!goodput_adopt(&f) && f.adopted_count)
+			size = f.value_size;
+	}
+	free(f.adopted);
+	close(f.fd);
+	return size;
+}
+
+unsigned goodput_directory_value_size(const char *directory)
+{
+	DIR *d = opendir(directory);
+	unsigned size = 0;
+
+	for (const struct dirent *e; d && !size && (e = readdir(d));) {
+		const size_t length = strlen(e->d_name);
+
+		if (length > 3 && e->d_name[0] != '.' && !strcmp(e->d_name + length - 3, ".db"))
+			size = peek(dirfd(d), e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return size;
 }
 
 static bool same_key(const struct goodput_file *f, const struct goodput_adopted *a, const char *key)

@@ -320,7 +320,6 @@ static struct goodput_series *series_new(struct goodput_family *f, const char *c
 static int series_make(struct goodput_family *f, const char *const *values, uint64_t hash, struct goodput_series **out)
 {
 	size_t text = 0;
-	int ignored;
 
 	for (size_t i = 0; i < f->label_count; i++) {
 		text += strlen(values[i]);
@@ -337,7 +336,7 @@ static int series_make(struct goodput_family *f, const char *const *values, uint
 		f->series = *out;
 		f->series_count++;
 		table_put(atomic_load_explicit(&f->table, memory_order_relaxed), *out);
-		goodput_series_slot(*out, &ignored); /* shown as 0 at once; if not, it is counted in memory */
+		goodput_series_show(*out); /* as 0 at once; if not, it is counted in memory */
 	}
 	goodput_unlock(f->registry);
 	return *out ? GOODPUT_OK : GOODPUT_NO_MEMORY;

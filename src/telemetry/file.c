@@ -280,6 +280,7 @@ static int take_over(struct goodput_file *f, const char *directory)
 
 	if (error == EILSEQ && !path_of(path, directory, "", f->name, "") && !path_of(aside, directory, "", f->name, ".damaged")) {
 		error = rename(path, aside) ? errno : EAGAIN;
+		f->put_aside = error == EAGAIN;
 	} else if (!error) {
 		const uint64_t page = page_size(), size = f->size < page ? page : (f->size + page - 1) & ~(page - 1);
 

@@ -81,6 +81,7 @@ struct goodput_file {
 	size_t segment_count;
 	struct goodput_adopted *adopted; /* by hash */
 	size_t adopted_count;
+	bool put_aside; /* a damaged one of a predecessor, not told yet */
 	/* Why saving fails, until it works; nothing is tried before retry_ns. */
 	int status, system_error;
 	const char *doing;
@@ -114,6 +115,8 @@ int goodput_file_failed(struct goodput_file *f, const char *doing);
 
 /* Adopts the entries of the open file: sets used, value_size, adopted. 0, EILSEQ when it is damaged, or errno. */
 int goodput_adopt(struct goodput_file *f);
+/* Of the files that others have written there: 8, 16, or 0 when none tells. */
+unsigned goodput_directory_value_size(const char *directory);
 
 /* ---- registry ---- */
 
@@ -129,6 +132,7 @@ struct goodput_slots {
 	uint64_t unsaved; /* updates in pending; under the lock, like pending */
 	double pending_time;
 	double *pending; /* a value for each cell, made when first needed */
+	void *spare;     /* cells that no thread has yet, under the lock: the next that needs some takes them */
 	/* [1 .. own - 1]: the cell of the thread of that number, or for several cells a list of them; [0] is empty: a thread without a
 	 * number. [own]: the shared one. */
 	_Atomic(void *) slot[];
@@ -219,6 +223,8 @@ enum goodput_file_kind goodput_family_file(const struct goodput_family *f);
 void *goodput_series_slot(struct goodput_series *s, int *status);
 /* The list of values waiting in memory; NULL without memory. Under the lock. */
 double *goodput_series_pending(struct goodput_series *s);
+/* Gives the series cells in the file, so that it is seen, for the first thread that will use it. Under the lock. */
+void goodput_series_show(struct goodput_series *s);
 /* Puts what waits in memory into the file, if that works now. Under the lock. */
 void goodput_series_flush(struct goodput_series *s);
 /* In a forked child: forget the parent's files. Under the lock; every function that takes the lock calls it first. */

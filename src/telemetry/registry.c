@@ -35,9 +35,10 @@ static int options_read(const goodput_options *from, goodput_options *to)
 
 		if (text && *text && strcmp(text, "0.16") && strcmp(text, "0.18"))
 			return GOODPUT_INVALID;
-		to->layout = text && !strcmp(text, "0.16") ? GOODPUT_LAYOUT_0_16 : GOODPUT_LAYOUT_0_18;
+		if (text && *text)
+			to->layout = strcmp(text, "0.16") ? GOODPUT_LAYOUT_0_18 : GOODPUT_LAYOUT_0_16;
 	}
-	if (to->layout != GOODPUT_LAYOUT_0_16 && to->layout != GOODPUT_LAYOUT_0_18)
+	if (to->layout != GOODPUT_LAYOUT_DEFAULT && to->layout != GOODPUT_LAYOUT_0_16 && to->layout != GOODPUT_LAYOUT_0_18)
 		return GOODPUT_INVALID;
 	if (to->thread_cells > GOODPUT_THREAD_CELLS_MAX)
 		return GOODPUT_INVALID;
@@ -111,6 +112,8 @@ static int registry_new(const goodput_options *o, struct goodput_registry **out)
 		return GOODPUT_NO_MEMORY;
 	}
 	r->value_size = o->layout == GOODPUT_LAYOUT_0_16 ? 8 : 16;
+	if (o->layout == GOODPUT_LAYOUT_DEFAULT && goodput_directory_value_size(o->directory) == 8)
+		r->value_size = 8; /* the Python beside us cannot read the newer one */
 	r->thread_cells = o->thread_cells;
 	r->report = o->report;
 	r->report_context = o->report_context;

@@ -46,6 +46,13 @@ static int attempted(struct goodput_registry *r, struct goodput_file *f, int bef
 		f->retry_ns = goodput_now_ns(CLOCK_MONOTONIC) + RETRY_NS;
 	if (!status != !before)
 		tell(r, f);
+	if (f->put_aside) {
+		r->news = GOODPUT_IO;
+		snprintf(r->news_text, sizeof r->news_text,
+			"%s/%s of an earlier process with this pid was damaged: it is now %s.damaged, and its counts are not shown",
+			r->directory, f->name, f->name);
+		f->put_aside = false;
+	}
 	return status;
 }
 
@@ -155,18 +162,15 @@ static void pending_move(struct goodput_series *s, void *slot)
 	slots->unsaved = 0;
 }
 
-static void *slot_at(struct goodput_series *s, uint32_t index, int *status)
+/* New cells in the file, of no thread yet. */
+static void *slot_make(struct goodput_series *s, int *status)
 {
 	struct goodput_registry *r = s->family->registry;
 	const enum goodput_file_kind kind = goodput_family_file(s->family);
 	struct goodput_file *f = &r->files[kind];
-	void *slot = atomic_load_explicit(&s->slots->slot[index], memory_order_relaxed);
 	const int before = f->status;
+	void *slot = NULL;
 
-	if (slot) {
-		pending_move(s, slot);
-		return slot;
-	}
 	*status = before;
 	if (before && goodput_now_ns(CLOCK_MONOTONIC) < f->retry_ns)
 		return NULL;
@@ -177,6 +181,23 @@ static void *slot_at(struct goodput_series *s, uint32_t index, int *status)
 	if (!*status)
 		slot = cells_make(s, f, status);
 	attempted(r, f, before, *status);
+	return slot;
+}
+
+void *goodput_series_slot(struct goodput_series *s, int *status)
+{
+	uint32_t index;
+	void *slot;
+
+	goodput_thread_enter();
+	index = goodput_thread_number < s->own ? goodput_thread_number : s->own;
+	slot = atomic_load_explicit(&s->slots->slot[index], memory_order_relaxed);
+	if (!slot && s->slots->spare) {
+		slot = s->slots->spare;
+		s->slots->spare = NULL;
+	} else if (!slot) {
+		slot = slot_make(s, status);
+	}
 	if (!slot)
 		return NULL;
 	pending_move(s, slot);
@@ -184,25 +205,31 @@ static void *slot_at(struct goodput_series *s, uint32_t index, int *status)
 	return slot;
 }
 
-void *goodput_series_slot(struct goodput_series *s, int *status)
+void goodput_series_show(struct goodput_series *s)
 {
-	goodput_thread_enter();
-	return slot_at(s, goodput_thread_number < s->own ? goodput_thread_number : s->own, status);
+	int status;
+
+	/* A gauge's only cell belongs to all. */
+	if (!s->own) {
+		goodput_series_slot(s, &status);
+		return;
+	}
+	if (!s->slots->spare)
+		s->slots->spare = slot_make(s, &status);
+	if (s->slots->spare)
+		pending_move(s, s->slots->spare);
 }
 
 void goodput_series_flush(struct goodput_series *s)
 {
-	int status;
-
 	if (s->slots->unsaved)
-		slot_at(s, s->own, &status);
+		goodput_series_show(s);
 }
 
-/* Takes the cell of this slot out of use; what it holds waits in memory. */
-static void slot_empty(struct goodput_series *s, uint32_t index)
+/* What the cells of a slot that is no longer used hold waits in memory. */
+static void slot_empty(struct goodput_series *s, void *slot)
 {
 	const struct goodput_family *f = s->family;
-	void *slot = atomic_exchange_explicit(&s->slots->slot[index], NULL, memory_order_relaxed);
 	double *pending = slot ? goodput_series_pending(s) : NULL;
 
 	if (!pending)
@@ -217,15 +244,16 @@ static void slot_empty(struct goodput_series *s, uint32_t index)
 static void begin_again(struct goodput_registry *r, enum goodput_file_kind kind)
 {
 	for (struct goodput_family *f = r->families; f; f = f->next) {
-		int status;
-
 		if (goodput_family_file(f) != kind)
 			continue;
-		for (struct goodput_series *s = f->series; s; s = s->next)
+		for (struct goodput_series *s = f->series; s; s = s->next) {
 			for (uint32_t i = 0; i <= s->own; i++)
-				slot_empty(s, i);
+				slot_empty(s, atomic_exchange_explicit(&s->slots->slot[i], NULL, memory_order_relaxed));
+			slot_empty(s, s->slots->spare);
+			s->slots->spare = NULL;
+		}
 		for (struct goodput_series *s = f->series; s; s = s->next)
-			slot_at(s, s->own, &status);
+			goodput_series_show(s);
 	}
 }
 

@@ -94,13 +94,22 @@ class Phase:
         """All writers rest: two pages, ours and Python's. A fold may come between."""
         for w in self.writers:
             w.wait()
-        for attempt in range(5):
-            theirs, ours = python_page(self.folder), self.exporter.get()[2]
+        theirs = None
+        for attempt in range(20):
+            try:
+                theirs, ours = python_page(self.folder), self.exporter.get()[2]
+            except FileNotFoundError:    # Python listed a file that a fold took away before it was read
+                if not self.fold:
+                    raise
+                continue
             if ours == theirs:
                 self.rests += 1
                 return None
             if not self.fold:
                 break
+        else:
+            if theirs is None:
+                return 'Python never found all the files that it had listed'
         a, b = ours.split('\n'), theirs.split('\n')
         line = next((i for i in range(min(len(a), len(b))) if a[i] != b[i]), min(len(a), len(b)))
         return 'at rest our page is not Python\'s: line %d: %r, not %r' % (line + 1, a[line:line + 1], b[line:line + 1])

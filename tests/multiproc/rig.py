@@ -11,7 +11,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WAIT_S = 120    # for what happens at once on a quiet machine
+WAIT_S = float(os.environ.get("RIG_WAIT", 120))    # for what happens at once on a quiet machine
 
 
 class Writer:

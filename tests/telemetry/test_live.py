@@ -29,7 +29,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROUTES = 300
 BATCH = 400
-PROCESSES_MAX = 36
+PROCESSES_MAX = 36  # of which files stay; where the dead are folded, more for a longer test
 SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)$")
 MODES = ("all", "min", "max", "sum", "livesum", "liveall")
 LAYOUT = "0.18" if hasattr(mmap_dict, "_pack_two_doubles") else "0.16"
@@ -170,10 +170,10 @@ def can_unshare():
 class Life:
     """Processes that come and go; what they did is kept."""
 
-    def __init__(self, folder, commands, layout, rng, program):
+    def __init__(self, folder, commands, layout, rng, program, seconds):
         self.folder, self.commands, self.layout, self.rng, self.program = folder, commands, layout, rng, program
         self.writers, self.alive, self.low, self.high, self.folded = [], [], 0, 0, 0
-        self.namespaces = can_unshare()
+        self.namespaces, self.most = can_unshare(), PROCESSES_MAX + (int(seconds / 3) if program else 0)
 
     def start(self, namespace=False):
         w = Writer(self.folder, self.rng.choice(self.commands), "live", self.layout, namespace)
@@ -199,11 +199,11 @@ class Life:
         for w in busy:
             w.answer()
         chance = self.rng.random()
-        if len(self.writers) < PROCESSES_MAX and (len(self.alive) < 3 or chance < 0.2):
+        if len(self.writers) < self.most and (len(self.alive) < 3 or chance < 0.2):
             self.start()
-        elif len(self.writers) < PROCESSES_MAX and chance < 0.4:
+        elif len(self.writers) < self.most and chance < 0.4:
             self.end(self.rng.choice(self.alive), self.rng.choice(["kill", "close"]))
-        elif len(self.writers) < PROCESSES_MAX and chance < 0.5 and self.namespaces:
+        elif len(self.writers) < self.most and chance < 0.5 and self.namespaces:
             self.end(self.start(namespace=True), self.rng.choice(["kill", "close"]))
         elif self.low < 20 * BATCH and chance < 0.6:
             low, high = victim(self.folder, self.rng.choice(self.commands), self.layout, self.rng)
@@ -234,7 +234,7 @@ def settle(life, watches):
 
 def run(seconds, commands, layout, scrapers, rng, program):
     folder = tempfile.mkdtemp(prefix="goodput-live-")
-    life = Life(folder, commands, layout, rng, program)
+    life = Life(folder, commands, layout, rng, program, seconds)
     scrapes = {"python": lambda: scrape_python(folder), "goodput": lambda: scrape_goodput(program, folder)}
     watches = [(name, Watch(name, scrapes[name])) for name in scrapers]
     if not life.namespaces:

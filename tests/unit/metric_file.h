@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The whole file; freed by the caller. NULL if it cannot be read. */
 static inline char *metric_file_read(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
-	char *bytes = f ? malloc(64 << 20) : NULL;
+	struct stat st;
+	char *bytes = f && !fstat(fileno(f), &st) ? malloc((size_t)st.st_size + 1) : NULL;
 
-	*size = bytes ? fread(bytes, 1, 64 << 20, f) : 0;
+	*size = bytes ? fread(bytes, 1, (size_t)st.st_size, f) : 0;
 	if (f)
 		fclose(f);
 	return bytes;

@@ -1,0 +1,296 @@
+#include "base/mem.h"
+#include "collect/internal.h"
+#include "collect/lifecycle.h"
+#include "metric_bytes.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- numbers ---- */
+
+static void number_is(double value, const char *newest, const char *old)
+{
+	char text[COLLECT_NUMBER_MAX];
+
+	assert_int_equal(collect_number(value, false, text), strlen(newest));
+	assert_string_equal(text, newest);
+	assert_int_equal(collect_number(value, true, text), strlen(old));
+	assert_string_equal(text, old);
+}
+
+/* What floatToGoString of prometheus_client prints. */
+static void test_numbers(void **state)
+{
+	number_is(0, "0.0", "0.0");
+	number_is(-0.0, "-0.0", "-0.0");
+	number_is(1, "1.0", "1.0");
+	number_is(0.1, "0.1", "0.1");
+	number_is(1e-4, "0.0001", "0.0001");
+	number_is(0.00001234, "1.234e-05", "1.234e-05");
+	number_is(5e-324, "5e-324", "5e-324");
+	number_is(999999.5, "999999.5", "999999.5");
+	number_is(1e6, "1e+06", "1e+06");
+	number_is(1234567.25, "1.23456725e+06", "1.23456725e+06");
+	number_is(1e10, "1e+10", "1e+010");
+	number_is(9007199254740992, "9.007199254740992e+15", "9.007199254740992e+015");
+	number_is(1e16, "1e+16", "1e+16");
+	number_is(1.7976931348623157e308, "1.7976931348623157e+308", "1.7976931348623157e+308");
+	number_is(-1234567, "-1234567.0", "-1234567.0");
+	number_is(-1e16, "-1e+16", "-1e+16");
+	number_is(NAN, "NaN", "NaN");
+	number_is(INFINITY, "+Inf", "+Inf");
+	number_is(-INFINITY, "-Inf", "-Inf");
+}
+
+/* ---- names ---- */
+
+static void test_names(void **state)
+{
+	struct file_name n;
+	const char *why;
+
+	assert_true(file_name_parse(STR("counter_12.db"), &n, &why));
+	assert_true(n.type == TYPE_COUNTER && n.pid == 12 && !n.folded);
+	assert_true(file_name_parse(STR("gauge_livesum_12-api.db"), &n, &why));
+	assert_true(n.mode == MODE_SUM && n.live && n.pid == 12 && str_is(n.pid_label, "12-api"));
+	assert_true(file_name_parse(STR("gauge_all_worker_1.db"), &n, &why));
+	assert_true(str_is(n.pid_label, "wor") && n.pid_is_cut);
+	assert_true(file_name_parse(STR("gauge_max_folded.db"), &n, &why));
+	assert_true(n.folded && n.pid == -1);
+	assert_true(file_name_parse(STR("counter_0.db"), &n, &why));
+	assert_int_equal(n.pid, -1);
+	assert_false(file_name_parse(STR("gauge_1.db"), &n, &why));
+	assert_false(file_name_parse(STR("blob_1.db"), &n, &why));
+	assert_false(file_name_is_ours(STR(".counter_1.db")));
+	assert_false(file_name_is_ours(STR("counter_1.db.bak")));
+}
+
+/* ---- folding ---- */
+
+enum { DEAD_PID = 2147483600 /* above any process id */ };
+
+static void folder_make_here(char *path)
+{
+	snprintf(path, 64, "/tmp/test_collect-XXXXXX");
+	assert_non_null(mkdtemp(path));
+}
+
+static void folder_remove(const char *path)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -rf %s", path);
+	assert_int_equal(system(command), 0);
+}
+
+static void counter_put(const char *folder, const char *name, int pid, const char *family, double value, int layout)
+{
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s_%d.db", folder, name, pid);
+	metric_bytes_write(path, family, value, layout);
+}
+
+/* The page of the directory; the caller frees. */
+static char *page_of(const char *folder)
+{
+	const struct collect_options options = { 0 };
+	struct collector *c = collector_new(folder, &options);
+	struct buf page;
+
+	buf_init(&page, 1 << 20);
+	collector_scrape(c);
+	collector_page(c, COLLECT_TEXT, &page);
+	char *text = mem_copy(page.ptr, page.len);
+
+	buf_fini(&page);
+	collector_free(c);
+	return text;
+}
+
+static bool fold_now(const char *folder, struct collect_fold *folded)
+{
+	const struct collect_options options = { 0 };
+	struct collector *c = collector_new(folder, &options);
+	struct error e = { 0 };
+
+	collector_scrape(c);
+	bool ok = collector_fold(c, true, folded, &e);
+
+	collector_free(c);
+	return ok;
+}
+
+static int files_in(const char *folder, const char *pattern)
+{
+	char command[200], text[32] = "";
+
+	snprintf(command, sizeof command, "ls -A %s | grep -c '%s'", folder, pattern);
+	FILE *pipe = popen(command, "r");
+
+	assert_non_null(pipe);
+	assert_non_null(fgets(text, sizeof text, pipe));
+	pclose(pipe);
+	return (int)strtol(text, NULL, 10);
+}
+
+static void folder_fill(const char *folder)
+{
+	for (int i = 0; i < 3; i++) {
+		counter_put(folder, "counter", DEAD_PID + i, "a_total", 0.1 * (i + 1), 8);
+		counter_put(folder, "summary", DEAD_PID + i, "s_sum", 1.5 * i, 8);
+		counter_put(folder, "gauge_max", DEAD_PID + i, "m", 7.0 - i, 16);
+	}
+}
+
+static void test_fold_keeps_the_page(void **state)
+{
+	struct collect_fold folded;
+	char folder[64];
+
+	folder_make_here(folder);
+	folder_fill(folder);
+	for (int round = 0; round < 2; round++) { /* the second time into archives that are there */
+		char *before = page_of(folder);
+
+		assert_true(fold_now(folder, &folded));
+		assert_int_equal(folded.files, round ? 1 : 9);
+		assert_int_equal(files_in(folder, "db$"), 3);
+		char *after = page_of(folder);
+
+		assert_string_equal(before, after);
+		mem_free(before);
+		mem_free(after);
+		counter_put(folder, "counter", DEAD_PID + 9, "a_total", 4, 8);
+	}
+	folder_remove(folder);
+}
+
+/* A fold that is killed before any of its steps: the page stays what it was, for who may write (and finishes it) and for who may not. */
+static void test_fold_killed(void **state)
+{
+	int killed = 0;
+
+	for (int at = 1; at < 40; at++) {
+		struct collect_fold folded;
+		char folder[64];
+		int status;
+
+		folder_make_here(folder);
+		folder_fill(folder);
+		char *before = page_of(folder);
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (child == 0) {
+			collect_fold_killed_at = at;
+			fold_now(folder, &folded);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		killed += WEXITSTATUS(status) == 9;
+		/* Who may only read. Root may write whatever the mode says, so it becomes somebody else. */
+		chmod(folder, 0755);
+		child = fork();
+		if (child == 0) {
+			if (geteuid() == 0 && (setegid(65534) != 0 || seteuid(65534) != 0))
+				_exit(1);
+			char *page = page_of(folder);
+
+			_exit(strcmp(before, page) ? 2 : 0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(WEXITSTATUS(status), 0);
+		for (int i = 0; i < 2; i++) {
+			char *after = page_of(folder);
+
+			assert_string_equal(before, after);
+			mem_free(after);
+		}
+		assert_int_equal(files_in(folder, "^.goodput-fold$"), 0);
+		mem_free(before);
+		folder_remove(folder);
+	}
+	assert_in_range(killed, 15, 39);
+}
+
+/* (((0.1 + 0.2) + 0.3) + live) and ((0.1 + 0.2 + 0.3) + live) in other brackets may be a bit less: it must not be. */
+static void test_fold_never_lowers(void **state)
+{
+	srand(7);
+	for (int round = 0; round < 60; round++) {
+		struct collect_fold folded;
+		char folder[64], *end_before, *end_after;
+
+		folder_make_here(folder);
+		for (int i = 0; i < 6; i++)
+			counter_put(
+				folder, "summary", i % 2 ? DEAD_PID + i : 1 /* lives */, "s_sum", rand() / 1e4 / (1 + rand() % 1000), 8);
+		counter_put(folder, "summary", DEAD_PID + 20, "s_sum", rand() / 3e3, 8);
+		char *before = page_of(folder);
+
+		assert_true(fold_now(folder, &folded));
+		assert_int_equal(folded.files, 4);
+		char *after = page_of(folder);
+		double was = strtod(strrchr(before, ' '), &end_before), is = strtod(strrchr(after, ' '), &end_after);
+
+		assert_true(is >= was && is - was <= fabs(was) * 1e-15);
+		mem_free(before);
+		mem_free(after);
+		folder_remove(folder);
+	}
+}
+
+/* ---- reading on ---- */
+
+static void test_warm_reading_follows_the_file(void **state)
+{
+	const struct collect_options options = { 0 };
+	char folder[64], path[160];
+	struct buf page;
+
+	folder_make_here(folder);
+	snprintf(path, sizeof path, "%s/counter_77.db", folder);
+	metric_bytes_write(path, "a_total", 1, 16);
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 20);
+	for (int i = 0; i < 6; i++) {
+		metric_bytes_set(path, i + 0.5);
+		buf_reset(&page);
+		collector_scrape(c);
+		collector_page(c, COLLECT_TEXT, &page);
+		assert_true(strtod(strrchr(buf_cstr(&page), ' '), NULL) == i + 0.5);
+	}
+	metric_bytes_append(path, "b_total", 9, 16);
+	buf_reset(&page);
+	assert_int_equal(collector_scrape(c)->entries, 2);
+	collector_page(c, COLLECT_TEXT, &page);
+	assert_non_null(strstr(buf_cstr(&page), "\nb_total 9.0\n"));
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_fold_keeps_the_page),
+		cmocka_unit_test(test_fold_killed),
+		cmocka_unit_test(test_fold_never_lowers),
+		cmocka_unit_test(test_warm_reading_follows_the_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
