@@ -161,9 +161,20 @@ export function liveStart() {
 		setTimeout(() => live.state === 'lost' && liveStart(), wait);
 		wait = Math.min(wait * 2, 30000);
 	};
-	events.addEventListener('report', () => become({ count: live.count + 1 }));
+	events.addEventListener('report', () => {
+		// Nobody looks at a hidden page: it catches up when it is shown.
+		if (document.hidden) missed = true;
+		else become({ count: live.count + 1 });
+	});
 	events.addEventListener('annotation', () => become({ annotations: live.annotations + 1 }));
 }
+
+let missed = false;
+document.addEventListener('visibilitychange', () => {
+	if (document.hidden || !missed) return;
+	missed = false;
+	become({ count: live.count + 1 });
+});
 
 export function livePause(paused: boolean) {
 	if (paused) {

@@ -243,9 +243,11 @@ function Page() {
 		load().then((module) => setLoaded({ view: place.view, show: module.default }), () => fail('This view could not be loaded: goodput does not answer, or it was replaced by another version. Load the page again.'));
 	}, [place.view]);
 	// Engines that come later bring names of their own.
+	const size = fleet.data?.scopes.length, known = useRef(size);
 	useEffect(() => {
-		if (live.count % 20 === 0 || fleet.data?.scopes.length) boundReload().catch(() => undefined);
-	}, [fleet.data?.scopes.length, Math.floor(live.count / 20)]);
+		if (known.current !== undefined) boundReload().catch(() => undefined);
+		known.current = size;
+	}, [size, Math.floor(live.count / 20)]);
 	const Show = place.view === '/' || !loaders[place.view] ? Overview : loaded?.view === place.view ? loaded.show : undefined;
 	const shown = useMemo(() => (Show ? <Show s={scene} /> : undefined), [Show, scene]);
 	return (

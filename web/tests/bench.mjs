@@ -15,7 +15,9 @@ function watch() {
 		const busy = document.querySelector('.state.loading, .panel.busy'), plots = [...document.querySelectorAll('.plot')];
 		if (verdict && !busy && document.querySelector('.panel') && plots.length && plots.every((p) => p.querySelector('canvas'))) seen.panels ??= performance.now();
 		else delete seen.panels;
-		requestAnimationFrame(look);
+		// What stays for a moment has come to rest; then nobody looks any more, so that a live page is measured alone.
+		if (seen.panels && performance.now() - seen.panels > 400) seen.done = true;
+		else requestAnimationFrame(look);
 	};
 	requestAnimationFrame(look);
 }
@@ -29,8 +31,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 		page = await context.newPage();
 		await page.addInitScript(watch);
 		await page.goto(url + path);
-		// What stays for a moment has come to rest.
-		await page.waitForFunction(() => window.seen.panels && performance.now() - window.seen.panels > 400, undefined, { timeout: 120000 });
+		await page.waitForFunction(() => window.seen.done, undefined, { timeout: 120000, polling: 200 });
 		console.log(JSON.stringify(await page.evaluate(() => window.seen)));
 	} else {
 		console.log('{}');

@@ -61,6 +61,13 @@ async function sideOf(b: Bound, side: Side, signal: AbortSignal): Promise<Cell[]
 	return Promise.all(rows.map((row) => cellOf(b, side, row, signal)));
 }
 
+/* How much of a window has samples: where the watch began inside it, rates over the whole of it are too low. */
+async function coveredOf(side: Side, signal: AbortSignal): Promise<number> {
+	const span = Math.round(side.range.to - side.range.from), step = Math.max(1, Math.round(span / 200));
+	const { data } = await ask<Vector>('/api/v1/query', { query: `min_over_time((min(timestamp(up)))[${span}s:${step}s])`, time: side.range.to }, signal);
+	return data.result[0] ? Math.min(1, (side.range.to - Number(data.result[0].value[1])) / span) : 0;
+}
+
 function changeOf(a: Cell, b: Cell, way: Way): [text: string, kind: string] {
 	if (!isKnown(a.reading) || !isKnown(b.reading)) return ['unknown', ''];
 	if (a.reading.kind !== 'value' || b.reading.kind !== 'value') {
@@ -78,6 +85,10 @@ function changeOf(a: Cell, b: Cell, way: Way): [text: string, kind: string] {
 	return [text, small || way === 'none' ? '' : worse ? 'bad' : 'ok'];
 }
 
+function partial(what: string, covered: number): string {
+	return covered > 0.95 ? '' : covered > 0 ? `${what}: samples cover only ${number(covered, 'ratio')} of the window, so its rates are too low by as much` : `${what}: there are no samples in this window`;
+}
+
 export default function Compare({ s }: { s: Scene }) {
 	const more = s.place.more, now = s.range.to;
 	const reference: Side = useMemo(() => {
@@ -90,8 +101,8 @@ export default function Compare({ s }: { s: Scene }) {
 	const [from, setFrom] = useState(''), [to, setTo] = useState(''), [why, tell] = useState(''), [open, setOpen] = useState('');
 	const spec = JSON.stringify([side.instances, reference.instances, more.bfrom, more.bto]);
 	const data = useData(s.bound && s.ready ? `compare ${s.grid.key} ${spec}` : '', s.tick, async (signal) => {
-		const [a, b] = await Promise.all([sideOf(s.bound!, side, signal), sideOf(s.bound!, reference, signal)]);
-		return { a, b };
+		const [a, b, ofA, ofB] = await Promise.all([sideOf(s.bound!, side, signal), sideOf(s.bound!, reference, signal), coveredOf(side, signal), coveredOf(reference, signal)]);
+		return { a, b, notes: [partial('This', ofA), partial('Against', ofB)].filter(Boolean) };
 	});
 	const shift = (seconds: number) => go({ more: { ...more, bfrom: String(Math.round(s.range.from - seconds)), bto: String(Math.round(s.range.to - seconds)) } });
 	const apply = (event: Event) => {
@@ -130,7 +141,7 @@ export default function Compare({ s }: { s: Scene }) {
 				{why ? <p class="note" role="alert">{why}</p> : null}
 				{same ? <p class="note">Both sides are the same.</p> : null}
 			</section>
-			<Panel wide title="What changed" basis="figures over each window; levels are means over it" loading={data.loading} help="A quantile's change counts when the 95 % intervals do not overlap, a mean's or share's from 20 % on. Rates follow the load and are neither better nor worse. A bound is not compared as if it were a value.">
+			<Panel wide title="What changed" basis="figures over each window; levels are means over it" loading={data.loading} notes={data.data?.notes} help="A quantile's change counts when the 95 % intervals do not overlap, a mean's or share's from 20 % on. Rates follow the load and are neither better nor worse. A bound is not compared as if it were a value.">
 				{data.error ? <Failure error={data.error} what="The comparison" /> : null}
 				{data.data ? (
 					<div class="scroll" tabIndex={0} role="region" aria-label="Comparison, table">
