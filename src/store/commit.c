@@ -11,6 +11,8 @@ enum {
 	BATCH_SERIES = 4096,
 	DEAD_LEAST = 1000, /* series without samples that are worth writing the others anew */
 	LOOSE_SET = 256,
+	INSTANCE_LEAST = 32, /* series of one instance that are worth a set */
+	INSTANCE_SET = 2048,
 	LOOSE_MOST = 1 << 20,
 	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
 	LOG_PER_SERIES = 512,
@@ -187,19 +189,49 @@ static int compare_series(const void *a, const void *b)
 	return labels_cmp((*(struct series *const *)a)->labels, (*(struct series *const *)b)->labels);
 }
 
-/* Loose series are sealed in the set where they were last; those that were in none make new ones. */
+static struct str instance_of(const struct series *series)
+{
+	return labels_get(series->labels, STR("instance"));
+}
+
+static int compare_instances(const void *a, const void *b)
+{
+	int order = str_cmp(instance_of(*(struct series *const *)a), instance_of(*(struct series *const *)b));
+
+	return order ? order : compare_series(a, b);
+}
+
+static void sets_make(struct store *s, struct series **members, size_t count, size_t most)
+{
+	for (size_t i = 0; i < count; i += most)
+		set_of(s, members + i, count - i < most ? count - i : most);
+}
+
+/* Loose series are sealed in the set where they were last; those that were in none make new ones: many of one instance by themselves, since
+ * they come at equal times and are asked for together, the others as they are sorted. */
 static void loose_find_homes(struct store *s)
 {
 	struct disk *disk = s->disk;
 	struct series **homeless = mem_resize(NULL, disk->loose.count + 1, sizeof *homeless);
-	size_t count = 0;
+	size_t count = 0, few = 0, run;
 
 	VEC_EACH (&disk->loose, series)
 		if ((*series)->place == NO_PLACE)
 			homeless[count++] = *series;
-	qsort(homeless, count, sizeof *homeless, compare_series);
-	for (size_t i = 0; i < count; i += LOOSE_SET)
-		set_of(s, homeless + i, count - i < LOOSE_SET ? count - i : LOOSE_SET);
+	qsort(homeless, count, sizeof *homeless, compare_instances);
+	for (size_t i = 0; i < count; i += run) {
+		struct str instance = instance_of(homeless[i]);
+		for (run = 1; i + run < count && str_eq(instance_of(homeless[i + run]), instance); run++)
+			;
+		if (instance.len && run >= INSTANCE_LEAST) {
+			sets_make(s, homeless + i, run, INSTANCE_SET);
+			continue;
+		}
+		memmove(homeless + few, homeless + i, run * sizeof *homeless);
+		few += run;
+	}
+	qsort(homeless, few, sizeof *homeless, compare_series);
+	sets_make(s, homeless, few, LOOSE_SET);
 	mem_free(homeless);
 }
 
