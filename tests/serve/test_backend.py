@@ -39,7 +39,11 @@ class Spy:
                     self.close_connection = True
                     return
                 keep = {k: v for k, v in self.headers.items() if k in ("Content-Type",)}
-                answer = to.ask(self.path, method=self.command, headers=keep, body=body)
+                try:
+                    answer = to.ask(self.path, method=self.command, headers=keep, body=body)
+                except OSError:  # the engine has ended
+                    self.close_connection = True
+                    return
                 self.send_response(answer.status)
                 self.send_header("Content-Type", answer.headers["Content-Type"])
                 self.send_header("Content-Length", str(len(answer.body)))
