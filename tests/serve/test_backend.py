@@ -135,6 +135,29 @@ class Engines(Case):
         self.signals(self.victoria(*sims), *sims)
 
 
+class Rollout(Case):
+    def test_targets_come_and_go(self):
+        """As in a rollout: who is scraped no more is no target any more, and that raises nothing."""
+        if not shutil.which("prometheus"):
+            self.skipTest("prometheus is not installed")
+        sims = [self.shop.sim(*SIM) for _ in range(3)]
+        names = ["127.0.0.1:%d" % sim.port for sim in sims]
+        targets = self.shop.path("targets.json", json.dumps([{"targets": names[:2]}]))
+        engine = self.shop.prometheus(self.shop.path("prometheus.yml", "global: {scrape_interval: 500ms, scrape_timeout: 500ms}\nscrape_configs:\n"
+            "- {job_name: llm, file_sd_configs: [{files: ['%s'], refresh_interval: 1s}]}\n" % targets))
+        engine.wait(lambda: len(engine.query("vllm:num_requests_running")) == 2, what="its scrapes")
+        s = self.watch(engine.url)
+
+        def seen():
+            return sorted(t["labels"]["instance"] for t in s.api("targets").json["data"]["activeTargets"])
+        s.wait(lambda: seen() == sorted(names[:2]), what="both")
+        self.shop.path("targets.json", json.dumps([{"targets": names[1:]}]))
+        sims[0].process.kill()
+        s.wait(lambda: seen() == sorted(names[1:]), what="the new one in place of the old")
+        s.wait(lambda: self.report(s)["scopes"][0]["readings"]["running"]["targets"] == [2, 2], what="the new fleet's readings")
+        self.assertEqual([a["labels"]["alertname"] for a in s.api("alerts").json["data"]["alerts"] if a["state"] == "firing"], [])
+
+
 class Bounds(Case):
     def test_match_and_rules(self):
         sims = [self.shop.sim(*SIM) for _ in range(2)]
