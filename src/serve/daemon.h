@@ -70,6 +70,7 @@ struct daemon {
 	struct generation *generation; /* in use */
 	VEC(struct scrapee *) scrapees;
 	struct judgement *judgement; /* the newest; or NULL */
+	char blind_why[500];         /* why the newest evaluation gave none; empty: it did */
 	int64_t start_ms;
 	bool config_ok; /* the newest reload was one */
 	struct promql_options limits;

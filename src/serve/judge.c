@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/log.h"
 
+#include <stdio.h>
+
 enum { HISTORY_MS = 30 * 60 * 1000, MOMENTS_JUDGED = 24 };
 
 struct judging {
@@ -93,7 +95,10 @@ static void alert(struct daemon *d, const struct report *report, const char *why
 void judge_blind(struct daemon *d, const char *why)
 {
 	d->self.judgements_failed++;
-	log_warning("signals were not judged: %s", why);
+	/* Once, not at every evaluation. */
+	if (strcmp(d->blind_why, why) != 0)
+		log_warning("signals were not judged: %s", why);
+	snprintf(d->blind_why, sizeof d->blind_why, "%s", why);
 	alert(d, NULL, why, clock_now_ms());
 }
 
@@ -112,6 +117,7 @@ static void on_publish(struct gate_task *task)
 	} else if (g->made->report) {
 		judgement_free(d->judgement);
 		d->judgement = g->made;
+		d->blind_why[0] = '\0';
 		alert(d, d->judgement->report, NULL, d->judgement->t_ms);
 		tell(d, d->judgement->report);
 	} else {

@@ -106,7 +106,7 @@ static void targets_drop(struct mirroring *m, int64_t before_ms)
 	for (size_t i = f->targets.count; i-- > 0;) {
 		struct target *t = f->targets.items[i];
 
-		if (t->scrapes.count && t->scrapes.items[t->scrapes.count - 1].t_ms >= before_ms)
+		if (!mirror_has_gone(m->mirror, t) && t->scrapes.count && t->scrapes.items[t->scrapes.count - 1].t_ms >= before_ms)
 			continue;
 		judgement_drop(m->daemon);
 		mirror_forget(m->mirror, t);

@@ -23,6 +23,7 @@ struct mirror {
 	struct str names; /* an alternation; empty: none is of use */
 	bool any_engine;
 	struct map targets, with_up; /* "job\ninstance" → struct target; of them, those that have an `up` */
+	struct map present;          /* keys of those that have one now */
 };
 
 struct times {
@@ -50,6 +51,7 @@ struct mirror *mirror_new(bool only_engines)
 	arena_init(&m->arena);
 	map_init(&m->targets);
 	map_init(&m->with_up);
+	map_init(&m->present);
 	return m;
 }
 
@@ -60,6 +62,7 @@ void mirror_free(struct mirror *m)
 	job_clear(m);
 	map_fini(&m->targets);
 	map_fini(&m->with_up);
+	map_fini(&m->present);
 	arena_fini(&m->arena);
 	mem_free(m);
 }
@@ -266,6 +269,29 @@ static bool series_fetch(
 	return true;
 }
 
+/* Ends of series are not in a range of samples, but in what is there at a moment: a target that is scraped no more has no `up` then. */
+static bool present_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch)
+{
+	struct promql_value value;
+	struct buf query;
+
+	buf_init(&query, QUERY_MAX);
+	buf_add_cstr(&query, "up");
+	if (m->job_count) {
+		buf_add_cstr(&query, "{job=~");
+		label_print_value(m->job.value, &query);
+		buf_add_c(&query, '}');
+	}
+	bool ok = m->b->ops->query(m->b, arena, buf_str(&query), span->to_ms, &value, span->e);
+
+	buf_fini(&query);
+	if (ok && value.type == PROMQL_VECTOR) {
+		batch->present = value.elements;
+		batch->present_count = value.count;
+	}
+	return ok;
+}
+
 bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch)
 {
 	*batch = (struct mirror_batch){ 0 };
@@ -278,6 +304,8 @@ bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_spa
 	if (m->only_engines && !m->any_engine)
 		return true;
 	batch->any_engine = m->any_engine;
+	if (m->only_engines && !present_fetch(m, arena, span, batch))
+		return false;
 	return series_fetch(m, arena, STR("up|scrape_duration_seconds|scrape_samples_scraped"), span, &batch->up) &&
 	       series_fetch(m, arena, m->names, span, &batch->samples);
 }
@@ -458,6 +486,9 @@ void mirror_apply(struct mirror *m, struct fleet *f, struct arena *scratch, cons
 {
 	struct applying a = { .m = m, .fleet = f, .scratch = scratch };
 
+	map_clear(&m->present);
+	for (size_t i = 0; i < batch->present_count; i++)
+		map_set(&m->present, target_key(&a, batch->present[i].labels), m);
 	records_of_up(&a, &batch->up);
 	records_of_samples(&a, &batch->samples);
 	samples_copy(f->sink, &batch->samples);
@@ -470,6 +501,17 @@ static void target_forget(struct map *map, const struct target *t)
 			map_remove(map, entry->key);
 			return;
 		}
+}
+
+bool mirror_has_gone(const struct mirror *m, const struct target *t)
+{
+	/* None at all is more likely an answer with a part missing. */
+	if (!m->present.live)
+		return false;
+	MAP_EACH (&m->with_up, entry)
+		if (entry->value == t)
+			return !map_has(&m->present, entry->key);
+	return false;
 }
 
 void mirror_forget(struct mirror *m, const struct target *t)

@@ -25,12 +25,16 @@ struct mirror_series {
 struct mirror_batch {
 	struct mirror_series up; /* and scrape_duration_seconds, scrape_samples_scraped */
 	struct mirror_series samples;
-	bool any_engine; /* an engine's family is there */
+	bool any_engine;                      /* an engine's family is there */
+	const struct promql_element *present; /* `up` at the end of the span, where it is not stale; of a mirror of engines only */
+	size_t present_count;
 };
 /* Asks only: nothing of the fleet changes. From any thread, one call at a time. The batch is in the arena, its labels are the backend's. */
 bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch);
 /* Puts a batch in: targets that are new, records of scrapes, samples into the fleet's sink. What is there already is left as it is. */
 void mirror_apply(struct mirror *m, struct fleet *f, struct arena *scratch, const struct mirror_batch *batch);
+/* Does the Prometheus scrape it no more? Known where it had an `up`, after each mirror_apply of a mirror of engines only. */
+bool mirror_has_gone(const struct mirror *m, const struct target *t);
 /* The target is about to go. */
 void mirror_forget(struct mirror *m, const struct target *t);
 
