@@ -183,6 +183,59 @@ def test_arrivals_keep_their_times():
         assert all(line['submitted'] >= line['due'] for line in lines)
 
 
+SESSIONS = """goodput_workload: 1
+arrivals: {process: constant, rate: 20}
+sessions: {turns: 3, pause: 0.2}
+prefix: {tokens: 12}
+mix:
+- {name: talk, prompt: 20, output: 6}
+"""
+
+
+def test_sessions_and_shared_beginnings():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        path, records = os.path.join(folder, 'w.yaml'), os.path.join(folder, 'r.jsonl')
+        with open(path, 'w') as file:
+            file.write(SESSIONS)
+        d = run(url(s, 'good'), '--workload', path, '-n', 4, '--no-probe', '--records', records, '--model', 'm', '--no-scrape', '-q', status=0)
+        assert d['complete'] == 12, d
+        with open(records) as file:
+            lines = [json.loads(line) for line in list(file)[1:-1]]
+        assert sorted((line['session'], line.get('turn', 0)) for line in lines) == [(i, turn) for i in range(4) for turn in range(3)]
+        assert all(line['group'] == 'talk' for line in lines)
+        by = {(line['session'], line.get('turn', 0)): line for line in lines}
+        for session in range(4):
+            for turn in (1, 2):  # not before the pause is over, since the end of the turn before
+                assert by[session, turn]['submitted'] >= by[session, turn - 1]['completed'] + 199, (by[session, turn - 1], by[session, turn])
+        bodies = sorted((json.loads(body)['messages'] for body in s.bodies), key=len)
+        assert [len(messages) for messages in bodies] == [1] * 4 + [3] * 4 + [5] * 4
+        firsts = {messages[0]['content'] for messages in bodies}
+        assert len(firsts) == 4 and len({first[:40] for first in firsts}) == 1, firsts
+        assert all([m['role'] for m in messages] == ['user', 'assistant', 'user', 'assistant', 'user'][:len(messages)] for messages in bodies)
+
+
+TRACE = """goodput_workload: 1
+arrivals: {process: trace, speed: 2}
+rows:
+  data: |
+    0 16 4
+    400000 16 4
+    1000000 16 4
+    1000000 16 4
+"""
+
+
+def test_trace_times():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        path, records = os.path.join(folder, 'w.yaml'), os.path.join(folder, 'r.jsonl')
+        with open(path, 'w') as file:
+            file.write(TRACE)
+        d = run(url(s, 'good'), '--workload', path, '--no-probe', '--records', records, '--model', 'm', '--no-scrape', '-q', status=0)
+        assert d['complete'] == 4, d
+        with open(records) as file:
+            assert sorted(json.loads(line)['due'] for line in list(file)[1:-1]) == [0, 200, 500, 500]
+
+
 # ---- the end ----
 
 def test_ctrl_c_keeps_what_was_measured():
