@@ -85,7 +85,7 @@ const struct command command_bench = {
 		       "between deliveries of all requests, E2E the time to the end of the answer.\n\n"
 		       "report judges records of requests instead: the JSON Lines that --records wrote, or a table that someone else "
 		       "measured (a header line, tabs "
-		       "or commas; columns such as id, start_s, ttft_ms, e2e_ms, output_tokens, http_status, outcome). --duration is then "
+		       "or commas; columns such as id, start_s, ttft_ms, e2e_ms, output_tokens, http_status, outcome), or what vllm bench serve --save-detailed wrote. --duration is then "
 		       "the window; else it is as the "
 		       "records say, or from the first request to the last end. Its status is 2 when none was good, 3 when none could be "
 		       "judged.\n\n"
