@@ -22,7 +22,7 @@ struct odd_server {
 	SSL_CTX *tls;
 	pthread_t thread, threads[CONNECTIONS_MAX];
 	int sockets[CONNECTIONS_MAX];
-	atomic_int count;
+	atomic_int count, accepted;
 };
 
 struct peer {
@@ -194,6 +194,7 @@ static void *accept_all(void *server)
 
 		if (fd < 0 || at == CONNECTIONS_MAX)
 			return NULL;
+		s->accepted++;
 		p = NEW(struct peer);
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 		p->server = s;
@@ -254,7 +255,7 @@ int odd_server_port(const struct odd_server *s)
 
 int odd_server_connections(const struct odd_server *s)
 {
-	return s->count;
+	return s->accepted;
 }
 
 /* The clients are gone, unless a test failed. */
