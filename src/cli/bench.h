@@ -84,6 +84,9 @@ void bench_close(struct bench *b);
 /* Fills in the model's name from /v1/models when none was given, waits until the endpoint answers, and sends one request. */
 bool bench_probe(struct bench *b, struct error *e);
 
+/* bench_fingerprint.c: adds what the server says of itself to the run's facts; nothing where it does not. */
+void bench_fingerprint(struct bench *b, struct records_run *run);
+
 /* bench_run.c */
 bool bench_measure(struct bench *b, struct bench_run *run, struct error *e);
 void bench_run_fini(struct bench_run *run);

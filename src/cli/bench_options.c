@@ -21,7 +21,7 @@ static const struct option_spec endpoint_options[] = {
 	{ "model", 'm', OPTION_STRING, AT(model), .argument = "NAME", .help = "Model to ask for; else the first of /v1/models." },
 	{ "served-model-name", 0, OPTION_STRING, AT(served_model), .argument = "NAME",
 		.help = "Name of the model in requests, where it differs from --model." },
-	{ "header", 'H', OPTION_STRINGS, AT(headers), .argument = "NAME=VALUE", .help = "Send this header with every request." },
+	{ "header", 'H', OPTION_STRINGS, AT(headers), .argument = "NAME=VALUE", .help = "Send this header with every request" },
 	{ "bearer-token-file", 0, OPTION_STRING, AT(token_file), .argument = "FILE",
 		.help = "Send the token in FILE as Authorization: Bearer; else that in OPENAI_API_KEY." },
 	{ "ca-file", 0, OPTION_STRING, AT(ca_file), .argument = "FILE", .help = "Trust the certificates in FILE for https." },
@@ -100,14 +100,14 @@ static const struct option_spec load_options[] = {
 static const struct option_spec judge_options[] = {
 	{ "goodput", 'g', OPTION_STRINGS, AT(goodput), .argument = "NAME:MS",
 		.help = "Limits that a good request meets all of: ttft, tpot, e2el (or e2e), stall, in milliseconds; several as in vLLM: "
-			"--goodput ttft:500 tpot:50." },
+			"--goodput ttft:500 tpot:50" },
 	{ "eval", 0, OPTION_STRING, AT(evaluation), .argument = "FILE",
 		.help = "Mix these questions into the load and judge their answers." },
 	{ "price", 0, OPTION_STRING, AT(price), .argument = "AMOUNT",
 		.help = "What the server costs in an hour, for the cost of 1,000 good requests." },
 	{ "scrape", 0, OPTION_FLAG, AT(scrape), .preset = "yes", .help = "Read the server's /metrics meanwhile and show both sides." },
 	{ "metrics-url", 0, OPTION_STRINGS, AT(metrics), .argument = "URL",
-		.help = "Where the server's metrics are, when not on its own port." },
+		.help = "Where the server's metrics are, when not on its own port" },
 	{ "sweep", 0, OPTION_FLAG, AT(sweep),
 		.help = "Find the highest rate that holds --goodput: a run of --duration each, growing rates, then between." },
 	{ "sweep-rates", 0, OPTION_STRING, AT(sweep_rates), .argument = "FROM..TO", .preset = "1..1000", .help = "Where to look." },
@@ -124,7 +124,7 @@ static const struct option_spec judge_options[] = {
 
 static const struct option_spec report_options[] = {
 	{ "by", 0, OPTION_STRINGS, AT(by), .argument = "KEYS",
-		.help = "report: also by model, tenant, pool, group, prompt (bands of its length), temperature." },
+		.help = "report: also by model, tenant, pool, group, prompt (bands of its length), temperature" },
 	{ "each", 0, OPTION_FLAG, AT(each), .help = "report: every request with its verdict." },
 	{ 0 },
 };
@@ -139,7 +139,7 @@ static const struct option_spec output_options[] = {
 	{ "result-filename", 0, OPTION_STRING, AT(result_file), .argument = "NAME",
 		.help = "Its name; else backend, rate, model and time." },
 	{ "label", 0, OPTION_STRING, AT(label), .argument = "TEXT", .help = "Name of the run in results and comparisons." },
-	{ "metadata", 0, OPTION_STRINGS, AT(metadata), .argument = "NAME=VALUE", .help = "A fact to keep with the results." },
+	{ "metadata", 0, OPTION_STRINGS, AT(metadata), .argument = "NAME=VALUE", .help = "A fact to keep with the results" },
 	{ "percentile-metrics", 0, OPTION_STRING, AT(percentile_metrics), .argument = "LIST", .preset = "ttft,tpot,itl,e2el",
 		.help = "Figures of which --save-result has percentiles." },
 	{ "metric-percentiles", 0, OPTION_STRING, AT(percentiles), .argument = "LIST", .preset = "99", .help = "Which: 50,99,99.9." },

@@ -228,7 +228,7 @@ static void groups_page(struct page *p, struct report *r, enum tally_key key)
 	page_gap(p);
 	page_print(p, STYLE_BOLD, "By %s", tally_key_name(key));
 	page_line(p);
-	page_print(p, STYLE_DIM, "  %-28s %7s %7s %8s %9s %9s %9s", "", "judged", "good %", "failed", "ttft p99", "tpot p99", "e2e p99");
+	page_print(p, STYLE_DIM, "  %-22s %7s %7s %7s %9s %9s %9s", "", "judged", "good %", "failed", "ttft p99", "tpot p99", "e2e p99");
 	page_line(p);
 	VEC_EACH (&groups.items, t) {
 		char numbers[3][32], good[32];
@@ -237,7 +237,7 @@ static void groups_page(struct page *p, struct report *r, enum tally_key key)
 		for (int i = 0; i < 3; i++)
 			number_phrase(tally_figure(t, shown[i], 0.99, 0.95).value, numbers[i]);
 		number_phrase(tally_attainment(t).value * 100, good);
-		page_print(p, STYLE_PLAIN, "  %-28.*s %7zu %7s %8zu %9s %9s %9s", (int)t->name.len, t->name.ptr, t->judged, good, t->failed,
+		page_print(p, STYLE_PLAIN, "  %-22.*s %7zu %7s %7zu %9s %9s %9s", (int)t->name.len, t->name.ptr, t->judged, good, t->failed,
 			numbers[0], numbers[1], numbers[2]);
 		page_line(p);
 	}
@@ -281,9 +281,13 @@ static void report_page(struct page *p, struct report *r)
 	page_print(p, STYLE_PLAIN, ", window %s s", window);
 	page_line(p);
 	if (r->records.run.client_bound) {
-		page_print(p, STYLE_WARNING, "The client was the bottleneck of this run: its figures are not the server's. ");
-		page_add(p, r->records.run.client_reason, STYLE_PLAIN);
-		page_line(p);
+		struct buf text;
+
+		buf_init(&text, 4096);
+		buf_printf(&text, "it was the bottleneck of this run, whose figures are not the server's: " STR_FMT,
+			STR_ARG(r->records.run.client_reason));
+		page_field(p, "CLIENT", STYLE_WARNING, 12, buf_str(&text));
+		buf_fini(&text);
 	}
 	if (r->records.run.partial || r->records.cut_bytes) {
 		page_print(p, STYLE_WARNING, "Partial: the run was stopped.");

@@ -117,6 +117,7 @@ static void run_describe(struct bench *b, struct records_run *run)
 	records_fact_add(run, STR("seed"), arena_printf(&b->arena, "%llu", (unsigned long long)b->plan.seed));
 	records_fact_add(run, STR("salt"), arena_printf(&b->arena, "%llu", (unsigned long long)b->plan.salt));
 	run_metadata(b, run);
+	bench_fingerprint(b, run);
 }
 
 static const struct {

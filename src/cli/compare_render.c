@@ -210,10 +210,12 @@ static void fingerprint_page(struct page *p, const struct comparison *c)
 			titled = true;
 		}
 		page_print(p, STYLE_PLAIN, "  %-21.*s ", (int)f->name.len, f->name.ptr);
-		page_add(p, f->a.len ? f->a : STR("-"), STYLE_PLAIN);
+		size_t most = str_is(f->name, "workload") ? 16 : 200; /* a hash is told apart by its beginning */
+
+		page_add(p, f->a.len ? str_head(f->a, most) : STR("-"), STYLE_PLAIN);
 		if (f->differs) {
 			page_print(p, STYLE_DIM, " | ");
-			page_add(p, f->b.len ? f->b : STR("-"), STYLE_PLAIN);
+			page_add(p, f->b.len ? str_head(f->b, most) : STR("-"), STYLE_PLAIN);
 		}
 		page_line(p);
 	}

@@ -257,19 +257,21 @@ static void figure_row(struct page *p, const struct tally *t, enum tally_figure 
 {
 	size_t n = t->figures[f].v.count;
 	struct estimate last = tally_figure(t, f, percentiles[PERCENTILES - 1].q, 0.95);
-	char number[32], low[32], high[32], name[48];
+	char number[32], low[32], high[32];
 
-	snprintf(name, sizeof name, "%s %s", tally_figure_name(f), tally_figure_unit(f));
-	page_print(p, STYLE_PLAIN, "  %-22s %7zu", name, n);
+	page_print(p, STYLE_PLAIN, "  %-16s %7zu", tally_figure_name(f), n);
 	number_phrase(t->figures[f].sum / (double)n, number);
-	page_print(p, STYLE_PLAIN, " %8s", number);
+	page_print(p, STYLE_PLAIN, " %7s", number);
 	for (int i = 0; i < PERCENTILES; i++) {
 		number_phrase(tally_figure(t, f, percentiles[i].q, 0.95).value, number);
-		page_print(p, STYLE_PLAIN, " %8s", number);
+		page_print(p, STYLE_PLAIN, " %7s", number);
 	}
 	number_phrase(last.low, low);
 	number_phrase(last.high, high);
-	page_print(p, STYLE_DIM, "  %s to %s", low, isnan(last.high) ? "no bound" : high);
+	if (!isnan(last.high))
+		page_print(p, STYLE_DIM, "  %s to %s", low, high);
+	else
+		page_print(p, STYLE_DIM, isnan(last.low) ? "  too few" : "  >= %s", low);
 	page_line(p);
 }
 
@@ -287,10 +289,10 @@ static bool is_repetition(const struct tally *t, int figure)
 
 void tally_page_figures(struct page *p, const struct tally *t)
 {
-	page_print(p, STYLE_DIM, "  %-22s %7s %8s", "", "n", "mean");
+	page_print(p, STYLE_DIM, "  %-16s %7s %7s", "ms, or tokens", "n", "mean");
 	for (int i = 0; i < PERCENTILES; i++)
-		page_print(p, STYLE_DIM, " %8s", percentiles[i].name);
-	page_print(p, STYLE_DIM, "  p99, 95 %% interval");
+		page_print(p, STYLE_DIM, " %7s", percentiles[i].name);
+	page_print(p, STYLE_DIM, "  p99, 95 %% sure");
 	page_line(p);
 	for (int f = 0; f < TALLY_FIGURES; f++)
 		if (t->figures[f].v.count && !is_repetition(t, f))

@@ -264,6 +264,8 @@ static void on_bytes(void *context, struct stream *s, struct str bytes, int64_t 
 	struct worker *w = call->worker;
 	bool waited = call->timeline.first_output_ns == TIMELINE_NEVER;
 
+	if (stream_client_lag(w->client) > (int64_t)(CLIENT_LAG_MS * 1e6))
+		call->is_late = true;
 	openai_stream_feed(&call->answer, bytes, stamp - w->load->epoch_ns);
 	if (!waited || call->timeline.first_output_ns == TIMELINE_NEVER)
 		return;
@@ -282,7 +284,8 @@ static void call_end_answer(struct call *call, const struct stream_end *end)
 		openai_stream_fail(&call->answer, error_of(end->failure), str_from(end->detail), t_ns);
 	if (end->times.sent)
 		t->sent_ns = end->times.sent - call->worker->load->epoch_ns;
-	t->notes |= (end->reused ? TIMELINE_REUSED : 0) | (end->reconnects ? TIMELINE_RESENT : 0);
+	t->notes |=
+		(end->reused ? TIMELINE_REUSED : 0) | (end->reconnects ? TIMELINE_RESENT : 0) | (call->is_late ? TIMELINE_CLIENT_LATE : 0);
 	t->attempts = call->attempt + 1;
 	call_name_tls(t);
 }
@@ -367,6 +370,7 @@ void call_send(struct call *call)
 	request.headers = buf_str(&call->headers);
 	request.body = buf_str(&call->body);
 	call->state = CALL_OPEN;
+	call->is_late = false;
 	call_list_add(&w->open, call);
 	w->open_count++;
 	count_add(&w->counts.open, 1);

@@ -24,7 +24,8 @@ struct call {
 	uint64_t number, pause_ns;
 	uint32_t turn;
 	unsigned attempt;
-	bool has_place, is_retry, more; /* more: another turn follows */
+	bool has_place, is_retry, is_late;
+	bool more; /* another turn follows */
 	const struct evaluation_item *item;
 	struct buf body, headers;
 	struct openai_stream answer;
@@ -84,6 +85,9 @@ struct load {
 	uv_cond_t ended; /* a worker has */
 	unsigned running;
 };
+
+/* From here on a client's figures are no longer the server's. */
+#define CLIENT_LAG_MS 20.0
 
 static inline void count_add(_Atomic uint64_t *count, uint64_t value)
 {

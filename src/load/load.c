@@ -9,9 +9,7 @@
 #include <stdlib.h>
 
 enum { EPOCH_AHEAD_NS = 50000000, PROGRESS_NS = 250000000, LOOK_NS = 50000000, PROBE_TOKENS = 8 };
-/* From here on a client's figures are no longer the server's. */
 #define CLIENT_DELAY_MS 10.0
-#define CLIENT_LAG_MS 20.0
 #define CLIENT_CPU_SHARE 0.9
 enum { CLIENT_SAMPLES = 100, CLIENT_CPU_NS = 1000000000 }; /* and from so many, or so long, on */
 

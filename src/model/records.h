@@ -67,7 +67,9 @@ bool records_read(struct records *r, struct arena *arena, struct str source, str
  * completion_, input_), cached_tokens, http_status, outcome, error, message, finish_reason, model, tenant, pool, group, temperature,
  * attempts. Others are left out and named in `ignored`. An empty field is unknown. */
 bool records_read_table(struct records *r, struct arena *arena, struct str source, struct str text, struct buf *ignored, struct error *e);
-/* A file of either kind, or records on standard input ("-"). A cut or a column left out is told as a warning. */
+/* A result of `vllm bench serve --save-result --save-detailed`. */
+bool records_read_vllm(struct records *r, struct arena *arena, struct str source, struct str text, struct error *e);
+/* A file of any of these kinds, or standard input ("-"). A cut or a column left out is told as a warning. */
 bool records_load(struct records *r, struct arena *arena, const char *path, struct error *e);
 
 #endif

@@ -262,44 +262,83 @@ static enum timeline_error status_error(uint16_t status)
 	return status >= 500 && status < 600 ? TIMELINE_HTTP_5XX : TIMELINE_OTHER;
 }
 
-static enum timeline_outcome outcome_of(const struct timeline *r, struct str word)
-{
-	static const char *const good[] = { "ok", "success", "completed", "true", "1" }, *const bad[] = { "error", "failed", "failure",
-		"false", "0" };
+/* Other people's words for how a request ended. */
+static const struct {
+	const char *word;
 	enum timeline_outcome outcome;
+	enum timeline_error error; /* NO_ERROR of an error: by the status */
+} outcome_words[] = {
+	{ "success", TIMELINE_OK, TIMELINE_NO_ERROR },
+	{ "successful", TIMELINE_OK, TIMELINE_NO_ERROR },
+	{ "completed", TIMELINE_OK, TIMELINE_NO_ERROR },
+	{ "true", TIMELINE_OK, TIMELINE_NO_ERROR },
+	{ "1", TIMELINE_OK, TIMELINE_NO_ERROR },
+	{ "empty", TIMELINE_ERROR, TIMELINE_EMPTY },
+	{ "fail", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "failed", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "failure", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "errored", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "rejected", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "false", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "0", TIMELINE_ERROR, TIMELINE_NO_ERROR },
+	{ "timed_out", TIMELINE_ERROR, TIMELINE_TIMEOUT },
+	{ "refused", TIMELINE_ERROR, TIMELINE_CONNECT },
+	{ "incomplete", TIMELINE_ERROR, TIMELINE_TRUNCATED },
+	{ "partial", TIMELINE_ERROR, TIMELINE_TRUNCATED },
+	{ "disconnected", TIMELINE_ERROR, TIMELINE_RESET },
+	{ "cancelled_by_client", TIMELINE_ERROR, TIMELINE_OTHER }, /* a user who gave up is not served well */
+	{ "cancelled_by_user", TIMELINE_ERROR, TIMELINE_OTHER },
+	{ "canceled", TIMELINE_CANCELLED, TIMELINE_NO_ERROR },
+	{ "cancelled_by_run", TIMELINE_CANCELLED, TIMELINE_NO_ERROR },
+	{ "canceled_by_run", TIMELINE_CANCELLED, TIMELINE_NO_ERROR },
+	{ "dropped", TIMELINE_UNSENT, TIMELINE_NO_ERROR },
+	{ "not_sent", TIMELINE_UNSENT, TIMELINE_NO_ERROR },
+};
 
-	if (timeline_outcome_find(word, &outcome))
-		return outcome;
-	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		if (str_eq_nocase(word, str_from(good[i])))
-			return TIMELINE_OK;
-		if (str_eq_nocase(word, str_from(bad[i])))
-			return TIMELINE_ERROR;
+/* False: no word that is known. Without a word the status and the times tell. */
+static bool find_outcome(struct timeline *r, struct str word)
+{
+	enum timeline_error error;
+
+	if (!word.len) {
+		bool nothing = r->first_output_ns == TIMELINE_NEVER && r->completed_ns == TIMELINE_NEVER;
+
+		r->outcome = r->http_status >= 400 || nothing || r->error != TIMELINE_NO_ERROR ? TIMELINE_ERROR : TIMELINE_OK;
+		return true;
 	}
-	if (str_starts(word, STR("cancel")))
-		return TIMELINE_CANCELLED;
-	if (word.len)
-		return TIMELINE_OUTCOMES;
-	return r->http_status >= 400 || (r->first_output_ns == TIMELINE_NEVER && r->completed_ns == TIMELINE_NEVER) ? TIMELINE_ERROR
-														    : TIMELINE_OK;
+	if (timeline_outcome_find(word, &r->outcome))
+		return true;
+	for (size_t i = 0; i < sizeof outcome_words / sizeof *outcome_words; i++)
+		if (str_eq_nocase(word, str_from(outcome_words[i].word))) {
+			r->outcome = outcome_words[i].outcome;
+			if (outcome_words[i].error != TIMELINE_NO_ERROR)
+				r->error = outcome_words[i].error;
+			return true;
+		}
+	if (!timeline_error_find(word, &error) || error == TIMELINE_NO_ERROR)
+		return false;
+	r->outcome = TIMELINE_ERROR; /* "reset", "truncated" as an outcome */
+	r->error = error;
+	return true;
 }
 
 static bool set_outcome(struct table *t, struct timeline *r, const struct row *row)
 {
-	bool known = row->error.len && timeline_error_find(row->error, &r->error);
+	bool named = row->error.len && timeline_error_find(row->error, &r->error) && r->error != TIMELINE_NO_ERROR;
 
-	r->outcome = outcome_of(r, row->outcome);
-	if (r->outcome == TIMELINE_OUTCOMES && timeline_error_find(row->outcome, &r->error)) {
-		r->outcome = TIMELINE_ERROR; /* "timeout", "reset" as an outcome */
-		known = true;
+	if (!find_outcome(r, row->outcome)) {
+		fault(t, row->outcome, "no outcome that is known");
+		error_hint(t->error,
+			"ok, error, timeout, rejected, cancelled_by_run, unsent ..., or a class of errors (docs/formats/records.md)");
+		return false;
 	}
-	if (r->outcome == TIMELINE_OUTCOMES)
-		return fault(t, row->outcome, "no outcome that is known: ok, error, cancelled, unsent or a class of errors");
+	if (r->outcome == TIMELINE_OK && r->http_status >= 400)
+		r->outcome = TIMELINE_ERROR; /* the status knows better */
 	if (r->outcome != TIMELINE_ERROR)
 		r->error = TIMELINE_NO_ERROR;
-	else if (!known)
+	else if (r->error == TIMELINE_NO_ERROR)
 		r->error = status_error(r->http_status);
-	if (r->outcome == TIMELINE_ERROR && !known && row->error.len && !r->message[0])
+	if (r->outcome == TIMELINE_ERROR && !named && row->error.len && !r->message[0])
 		timeline_set_message(r, row->error);
 	if (r->output_tokens != TIMELINE_UNKNOWN)
 		r->basis = TOKENS_ELSEWHERE;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { SWEEP_MS = 100 };
 
@@ -95,7 +96,7 @@ static void on_sweep(uv_timer_t *timer)
 	struct stream_client *c = timer->data;
 	int64_t now = (int64_t)uv_now(c->loop);
 
-	for (struct link *k = c->links, *next; k; k = next) {
+	for (struct link *k = c->busy, *next; k; k = next) {
 		next = k->next; /* the end of a stream can open links, at the front, and closes no other */
 		if ((k->deadline_ms && now >= k->deadline_ms) ||
 			(k->stream && k->stream->whole_deadline_ms && now >= k->stream->whole_deadline_ms))
@@ -182,22 +183,13 @@ static void address_take_literal(struct stream_client *c)
 
 /* ---- requests ---- */
 
-static struct link *link_idle(struct stream_client *c)
-{
-	for (struct link *k = c->links; k; k = k->next)
-		if (k->state == LINK_IDLE)
-			return k;
-	return NULL;
-}
-
 void stream_place(struct stream *s)
 {
 	struct stream_client *c = s->client;
-	struct link *k = link_idle(c);
 
-	if (k) {
+	if (c->idle) {
 		s->end.reused = true;
-		link_carry(k, s);
+		link_carry(c->idle, s);
 	} else if (c->addresses)
 		link_open(c, s);
 	else
@@ -269,6 +261,8 @@ struct stream_client *stream_client_new(uv_loop_t *loop, const struct endpoint *
 	c->endpoint = p;
 	c->bytes = mem_alloc(STREAM_BUFFER);
 	c->plain = p->is_tls ? mem_alloc(STREAM_BUFFER) : NULL;
+	c->stamper = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	setsockopt(c->stamper, SOL_SOCKET, SO_TIMESTAMPNS, &(int){ 1 }, sizeof(int));
 	timer_open(c, &c->sweep);
 	timer_open(c, &c->turn);
 	uv_timer_start(&c->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
@@ -283,6 +277,8 @@ void stream_client_maybe_free(struct stream_client *c)
 		return;
 	if (c->addresses)
 		uv_freeaddrinfo(c->addresses);
+	if (c->stamper >= 0)
+		close(c->stamper);
 	mem_free(c->bytes);
 	mem_free(c->plain);
 	mem_free(c);
@@ -299,12 +295,10 @@ static void on_timer_closed(uv_handle_t *handle)
 void stream_client_close(struct stream_client *c)
 {
 	c->closing = true;
-	while (c->links) {
-		if (c->links->stream)
-			stream_cancel(c->links->stream);
-		else
-			link_close(c->links);
-	}
+	while (c->idle)
+		link_close(c->idle);
+	while (c->busy)
+		stream_cancel(c->busy->stream);
 	while (c->waiting.first)
 		stream_cancel(c->waiting.first);
 	on_turn(&c->turn);
@@ -319,6 +313,11 @@ void stream_client_close(struct stream_client *c)
 const struct stream_health *stream_client_health(const struct stream_client *c)
 {
 	return &c->health;
+}
+
+int64_t stream_client_lag(const struct stream_client *c)
+{
+	return c->lag;
 }
 
 int64_t stream_lag_quantile(const struct stream_health *h, double q)

@@ -122,6 +122,8 @@ struct stream_health {
 	size_t open_now, open_max;
 };
 const struct stream_health *stream_client_health(const struct stream_client *c);
+/* Of the read that is being handled; for on_head and on_bytes. */
+int64_t stream_client_lag(const struct stream_client *c);
 /* An upper bound of the lag that the share q of reads stayed under, in ns; 0 without reads. */
 int64_t stream_lag_quantile(const struct stream_health *h, double q);
 void stream_health_add(struct stream_health *sum, const struct stream_health *h);

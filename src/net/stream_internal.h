@@ -79,11 +79,12 @@ struct stream_client {
 	struct addrinfo *addresses;
 	size_t address_count, address_first; /* the one that answered last comes first */
 	bool resolving, closing;
-	struct link *links;
+	struct link *busy, *idle; /* links by state; idle ones have no deadline */
 	struct stream_list waiting, ended;
-	int open_handles;                       /* timers, links, the resolver */
+	int open_handles; /* timers, links, the resolver */
+	int stamper;      /* a socket that only asks for stamps: the kernel begins to make them some time after the first that does */
 	int64_t wall_ahead_ns, wall_checked_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, and when (wall clock) that was measured */
-	int64_t stamp;                          /* of the piece being handled */
+	int64_t stamp, lag;                     /* of the piece being handled */
 	struct stream_health health;
 	char *bytes, *plain; /* STREAM_BUFFER each, shared by all links; plain only with TLS */
 };
@@ -104,6 +105,7 @@ void stream_client_maybe_free(struct stream_client *c);
 void link_open(struct stream_client *c, struct stream *s);
 void link_carry(struct link *k, struct stream *s); /* starts the request */
 void link_close(struct link *k);
+void link_move(struct link *k, struct link **from, struct link **to); /* between the client's lists; NULL: none */
 /* The stream's end: takes it off the link, which is kept or closed. */
 void link_end(struct link *k);
 bool link_fail(struct link *k, enum stream_failure failure, const char *format, ...) __attribute__((format(printf, 3, 4))); /* false */

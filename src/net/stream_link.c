@@ -85,14 +85,30 @@ static bool link_try(struct link *k)
 	return false;
 }
 
+void link_move(struct link *k, struct link **from, struct link **to)
+{
+	if (from) {
+		if (k->previous)
+			k->previous->next = k->next;
+		else
+			*from = k->next;
+		if (k->next)
+			k->next->previous = k->previous;
+	}
+	k->next = k->previous = NULL;
+	if (!to)
+		return;
+	k->next = *to;
+	if (k->next)
+		k->next->previous = k;
+	*to = k;
+}
+
 static void link_list(struct link *k)
 {
 	struct stream_client *c = k->client;
 
-	k->next = c->links;
-	if (k->next)
-		k->next->previous = k;
-	c->links = k;
+	link_move(k, NULL, &c->busy);
 	c->open_handles++;
 	c->health.opened++;
 	if (++c->health.open_now > c->health.open_max)
@@ -164,13 +180,8 @@ void link_close(struct link *k)
 
 	if (k->state == LINK_CLOSED)
 		return;
+	link_move(k, k->state == LINK_IDLE ? &c->idle : &c->busy, NULL);
 	k->state = LINK_CLOSED;
-	if (k->previous)
-		k->previous->next = k->next;
-	else
-		c->links = k->next;
-	if (k->next)
-		k->next->previous = k->previous;
 	c->health.open_now--;
 	answer_free(k);
 	tls_free(k);
@@ -187,9 +198,9 @@ void link_end(struct link *k)
 	s->link = NULL;
 	s->end.times.end = c->stamp;
 	if (k->keeps && s->written == s->total && !c->endpoint->fresh && !c->closing) {
+		link_move(k, &c->busy, &c->idle);
 		k->state = LINK_IDLE;
 		k->used = true;
-		k->deadline_ms = 0;
 	} else
 		link_close(k);
 	stream_tell_end(s);
@@ -275,6 +286,8 @@ void link_write(struct link *k)
 
 void link_carry(struct link *k, struct stream *s)
 {
+	if (k->state == LINK_IDLE)
+		link_move(k, &k->client->idle, &k->client->busy);
 	k->stream = s;
 	s->link = k;
 	k->state = LINK_BUSY;
@@ -337,7 +350,8 @@ static int64_t stamp_of(struct stream_client *c, struct msghdr *message, size_t 
 		c->health.unstamped += !stamp;
 		stamp = now;
 	}
-	health_count(&c->health, bytes, now - stamp);
+	c->lag = now - stamp;
+	health_count(&c->health, bytes, c->lag);
 	return wall_to_monotonic(c, stamp, now);
 }
 

@@ -31,6 +31,7 @@ const char report_style[] =
 	"figure .scroll{max-height:14.5em}\n"
 	".wide{display:grid;grid-template-columns:1fr;gap:8px 28px;align-items:start}\n"
 	"@media (min-width:900px){.wide{grid-template-columns:minmax(0,2fr) minmax(0,3fr)}}\n"
+	".wide svg{max-width:560px}\n"
 	".wide>h3,.wide>p{grid-column:1/-1;margin:0}\n"
 	".wide td,.wide th{padding-right:9px}.wide td:not(.n){min-width:5em}\n"
 	".wide .scroll{max-height:50em}\n"

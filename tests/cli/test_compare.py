@@ -79,6 +79,27 @@ class Compare(CliTest):
         self.assertIn("columns left out: colour", text.err)
         self.assertIn("binding: ttft", text.out)
 
+    def test_words_of_others(self):
+        rows = ["ok\t200", "Success\t200", "rejected\t429", "timed_out\t", "cancelled_by_run\t200", "cancelled_by_user\t200", "ok\t503", "unsent\t"]
+        path = self.path("w.tsv", "outcome\thttp_status\tttft_ms\n" + "".join(row + "\t100\n" for row in rows))
+        d = self.document(0, "bench", "report", path, "--goodput", "ttft:500")
+        self.assertEqual((d["judged"], d["good"], d["failed"], d["unsent"], d["left_out"]), (7, 2, 4, 1, 1))
+        self.assertEqual({e["class"] for e in d["errors"]}, {"http_429", "timeout", "other", "http_5xx"})
+
+    def test_results_of_vllm(self):
+        result = {"model_id": "m", "duration": 10.0, "request_rate": "inf", "max_concurrency": 4, "completed": 3, "ttfts": [0.2, 0.9, 0.0, 0.0],
+                  "itls": [[0.02] * 9, [0.02, 0.6], [], []], "input_lens": [10, 20, 30, 40], "output_lens": [10, 3, 0, 0],
+                  "errors": ["", "", "boom \u00e9", ""], "start_times": [100.5, 101, 102, 103]}
+        path = self.path("r.json", json.dumps(result))
+        d = self.document(0, "bench", "report", path, "--goodput", "ttft:500", "stall:500")
+        self.assertEqual((d["judged"], d["good"], d["failed"], d["window_s"]), (4, 1, 2, 10))
+        self.assertEqual({e["class"]: e.get("example", "") for e in d["errors"]}, {"other": "boom \u00e9", "empty": ""})
+        self.assertAlmostEqual(d["figures"]["tpot"]["mean"], (20 + 310) / 2, 1)
+        self.assertEqual(d["missed"]["stall"], 1)
+        result["ttfts"].pop()
+        self.failed(goodput("bench", "report", self.path("r.json", json.dumps(result)), "-q"), 65, "one length", "--save-detailed")
+        self.failed(goodput("bench", "report", self.path("r.json", json.dumps(result)[:-9]), "-q"), 65, ":1:")
+
     def test_commas_and_standard_input(self):
         table = TABLE.replace("\t", ",").encode()
         result = goodput("bench", "report", "-", "--goodput", "ttft:500", "--json", stdin=table)

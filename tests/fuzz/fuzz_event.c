@@ -37,7 +37,8 @@ static void check_json(struct str text)
 	json_read_skip(&r);
 	bool ours = json_read_end(&r);
 
-	if (value && !is_deep(text))
+	/* jansson takes a NUL behind a number for a blank. */
+	if (value && !is_deep(text) && str_find(text, '\0') < 0)
 		REQUIRE(ours);
 	if (ours && !value)
 		REQUIRE(!str_is_utf8(text) || json_error_code(&error) == json_error_numeric_overflow ||

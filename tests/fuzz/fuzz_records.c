@@ -75,8 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	buf_init(&ignored, 1 << 20);
 	records_init(&r);
 	bool is_table = size && data[0] != '{';
-	bool ok = is_table ? records_read_table(&r, &arena, STR("input"), text, &ignored, &e)
-			   : records_read(&r, &arena, STR("input"), text, &e);
+	bool is_vllm = !is_table && str_search(text, STR("ttfts")) >= 0;
+	bool ok = is_vllm    ? records_read_vllm(&r, &arena, STR("input"), text, &e)
+		  : is_table ? records_read_table(&r, &arena, STR("input"), text, &ignored, &e)
+			     : records_read(&r, &arena, STR("input"), text, &e);
 
 	REQUIRE(ok || e.set);
 	if (ok) {

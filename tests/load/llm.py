@@ -146,7 +146,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """One at a time; all stand still for a second once."""
         server = self.server
         with server.serial:
-            if not server.paused and time.monotonic() - server.begun > 1:
+            if not server.paused and time.monotonic() - server.begun > 0.5:
                 server.paused = True
                 time.sleep(1)
             time.sleep(0.002)

@@ -159,15 +159,15 @@ def test_retries_keep_to_the_first_time():
 def test_coordinated_omission():
     """A server that serves one at a time stands still for a second. In an open loop all requests that were due meanwhile waited, and it shows."""
     with llm.Server() as s:
-        d = run(url(s, 'pause'), '-r', 40, '-d', '4s', '--no-probe', '--arrival', 'constant', *SMALL)
+        d = run(url(s, 'pause'), '-r', 40, '-d', '2500ms', '--no-probe', '--arrival', 'constant', *SMALL)
         assert s.paused
         due = d['figures']['e2e_due']
-        assert due['n'] == 160 and d['complete'] == 160, d
+        assert due['n'] == 100 and d['complete'] == 100, d
         assert due['p99']['value'] > 900, due
-        assert due['p90']['value'] > 400, due  # 40 of 160 waited, 500 ms on average
+        assert due['p90']['value'] > 400, due  # 40 of 100 waited, 500 ms on average
         # The same with one connection: the client waits too, and what counts from the due time still tells.
         s.paused, s.begun = False, time.monotonic()
-        d = run(url(s, 'pause'), '-r', 40, '-d', '4s', '-c', 1, '--no-probe', '--arrival', 'constant', '--threads', 1, *SMALL)
+        d = run(url(s, 'pause'), '-r', 40, '-d', '2500ms', '-c', 1, '--no-probe', '--arrival', 'constant', '--threads', 1, *SMALL)
         assert d['figures']['e2e']['p90']['value'] < d['figures']['e2e_due']['p90']['value'] / 2, d['figures']
         assert d['figures']['e2e_due']['p90']['value'] > 400, d['figures']['e2e_due']
 
@@ -175,12 +175,65 @@ def test_coordinated_omission():
 def test_arrivals_keep_their_times():
     with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
         records = os.path.join(folder, 'r.jsonl')
-        d = run(url(s, 'good'), '-r', 50, '-n', 100, '--arrival', 'constant', '--no-probe', '--num-warmups', 10, '--records', records, *SMALL)
+        d = run(url(s, 'good'), '-r', 100, '-n', 100, '--arrival', 'constant', '--no-probe', '--num-warmups', 10, '--records', records, *SMALL)
         assert d['judged'] == 90 and d['left_out'] == 10, d
         with open(records) as file:
             lines = sorted((json.loads(line) for line in list(file)[1:-1]), key=lambda line: line['id'])
-        assert [round(line['due'], 3) for line in lines] == [20.0 * i for i in range(100)]
+        assert [round(line['due'], 3) for line in lines] == [10.0 * i for i in range(100)]
         assert all(line['submitted'] >= line['due'] for line in lines)
+
+
+SESSIONS = """goodput_workload: 1
+arrivals: {process: constant, rate: 20}
+sessions: {turns: 3, pause: 0.2}
+prefix: {tokens: 12}
+mix:
+- {name: talk, prompt: 20, output: 6}
+"""
+
+
+def test_sessions_and_shared_beginnings():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        path, records = os.path.join(folder, 'w.yaml'), os.path.join(folder, 'r.jsonl')
+        with open(path, 'w') as file:
+            file.write(SESSIONS)
+        d = run(url(s, 'good'), '--workload', path, '-n', 4, '--no-probe', '--records', records, '--model', 'm', '--no-scrape', '-q', status=0)
+        assert d['complete'] == 12, d
+        with open(records) as file:
+            lines = [json.loads(line) for line in list(file)[1:-1]]
+        assert sorted((line['session'], line.get('turn', 0)) for line in lines) == [(i, turn) for i in range(4) for turn in range(3)]
+        assert all(line['group'] == 'talk' for line in lines)
+        by = {(line['session'], line.get('turn', 0)): line for line in lines}
+        for session in range(4):
+            for turn in (1, 2):  # not before the pause is over, since the end of the turn before
+                assert by[session, turn]['submitted'] >= by[session, turn - 1]['completed'] + 199, (by[session, turn - 1], by[session, turn])
+        bodies = sorted((json.loads(body)['messages'] for body in s.bodies), key=len)
+        assert [len(messages) for messages in bodies] == [1] * 4 + [3] * 4 + [5] * 4
+        firsts = {messages[0]['content'] for messages in bodies}
+        assert len(firsts) == 4 and len({first[:40] for first in firsts}) == 1, firsts
+        assert all([m['role'] for m in messages] == ['user', 'assistant', 'user', 'assistant', 'user'][:len(messages)] for messages in bodies)
+
+
+TRACE = """goodput_workload: 1
+arrivals: {process: trace, speed: 2}
+rows:
+  data: |
+    0 16 4
+    400000 16 4
+    1000000 16 4
+    1000000 16 4
+"""
+
+
+def test_trace_times():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        path, records = os.path.join(folder, 'w.yaml'), os.path.join(folder, 'r.jsonl')
+        with open(path, 'w') as file:
+            file.write(TRACE)
+        d = run(url(s, 'good'), '--workload', path, '--no-probe', '--records', records, '--model', 'm', '--no-scrape', '-q', status=0)
+        assert d['complete'] == 4, d
+        with open(records) as file:
+            assert sorted(json.loads(line)['due'] for line in list(file)[1:-1]) == [0, 200, 500, 500]
 
 
 # ---- the end ----
