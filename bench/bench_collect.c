@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COLD_RUNS = 7, WARM_RUNS = 40, PAGE_MAX = 1 << 30 };
+enum { COLD_LEAST = 7, COLD_MOST = 400, COLD_MS = 1500, WARM_RUNS = 40, PAGE_MAX = 1 << 30 };
 
 static const struct collect_options options = { .as_016 = true };
 
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	buf_init(&page, PAGE_MAX);
-	for (int i = 0; i < COLD_RUNS; i++) {
+	for (int i = 0; i < COLD_LEAST || (i < COLD_MOST && clock_cpu_ns() < COLD_MS * 1000000LL); i++) {
 		collector_free(c);
 		buf_fini(&page);
 		int64_t before = clock_cpu_ns();

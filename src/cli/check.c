@@ -120,8 +120,11 @@ const struct command command_check = {
 		"A TARGET is a URL, host:port or host; its /metrics page is scraped twice, --window apart. A RECORDING is a folder that "
 		"goodput record made. A PAGE is a saved /metrics page (- reads standard input): it shows levels, and counters since their "
 		"start; what needs two scrapes is unknown. A STORE is the file that goodput serve writes, at its newest sample or --at a "
-		"time; it "
-		"is read only, also while it is being written. A URL that turns out to be a Prometheus is asked as with --prometheus.\n\n"
+		"time; it is read only, also while it is being written. A folder of multi-process metric files (PROMETHEUS_MULTIPROC_DIR; "
+		"multiproc:DIR where it may be empty) is read as goodput collect does, twice. A URL that turns out to be a Prometheus is "
+		"asked as with --prometheus.
+
+"
 		"A figure that cannot be known is shown as unknown, with the reason; a bound is shown as a bound.",
 	.examples = (const struct example[]){ { "goodput check localhost:8000", "Diagnose one vLLM server." },
 		{ "goodput check --prometheus http://prom:9090 --match '{job=\"vllm\"}'", "Diagnose the fleet that a Prometheus scrapes." },

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PAGE_MAX = 1 << 30 };
+enum { PAGE_MAX = 1 << 30, GRACE_MS = 60000 /* the preset of --grace */ };
 
 #define AT(field) offsetof(struct collect_arguments, field)
 static const char *const formats[] = { "text", "openmetrics", NULL };
@@ -121,6 +121,18 @@ static int collect_once(const struct collect_arguments *a, const char *path)
 	return status;
 }
 
+/* An option that would do nothing is refused. NULL: all are used. */
+static const char *useless_option(const struct collect_arguments *a)
+{
+	if (a->fold && !a->listen)
+		return "--fold is for --listen; once: goodput collect fold DIR";
+	if (a->collect.grace_ms != GRACE_MS && !a->listen)
+		return "--grace is for --listen";
+	if (a->format != COLLECT_TEXT && a->listen)
+		return "--format is for a page on standard output; --listen answers with what the client asks for";
+	return NULL;
+}
+
 static int collect_run_command(const struct command *self, void *arguments, const struct option_strings *operands)
 {
 	struct collect_arguments *a = arguments;
@@ -129,8 +141,8 @@ static int collect_run_command(const struct command *self, void *arguments, cons
 
 	if (status >= 0)
 		return status;
-	if (a->fold && !a->listen)
-		return command_usage(self, "--fold is for --listen; once: goodput collect fold DIR");
+	if (useless_option(a))
+		return command_usage(self, useless_option(a));
 	if (operands->count != 1)
 		return command_usage(
 			self, operands->count ? "one directory at a time" : "which directory? The one that PROMETHEUS_MULTIPROC_DIR names");

@@ -90,8 +90,8 @@ int collect_action(const struct command *self, const struct collect_arguments *a
 		return command_usage(self, "--force is for init, clean, mark-dead and fold");
 	if (!is_action)
 		return -1;
-	if (a->listen)
-		return command_usage(self, "--listen serves a directory; it goes with no action");
+	if (a->listen || a->fold || a->format || a->as || !a->own_metrics || a->collect.show_unset)
+		return command_usage(self, "init, clean, mark-dead and fold print no page: of the options only --force goes with them");
 	if (str_is(action, "mark-dead"))
 		return operands->count > 2 ? mark_dead(self, a, operands) : command_usage(self, "mark-dead DIR PID...: which processes?");
 	if (operands->count != 2)

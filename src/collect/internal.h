@@ -10,7 +10,7 @@
 
 /* ---- number.c ---- */
 
-enum { COLLECT_NUMBER_MAX = 32 };
+enum { COLLECT_NUMBER_MAX = 28 };
 /* As prometheus_client prints a sample's value; `as_016` has exponents with a 0 in front. Returns the length. */
 size_t collect_number(double value, bool as_016, char *text);
 
@@ -186,15 +186,17 @@ struct cell {
 	double edge;
 };
 enum line_kind { LINE_HEAD, LINE_VALUE, LINE_BUCKET, LINE_TOTAL };
-struct line {
-	enum line_kind kind;
+struct line { /* a cache line each: a page is a walk over them */
+	union {
+		struct str text;
+		struct family *family; /* LINE_HEAD */
+	};
 	uint32_t cell, group; /* LINE_TOTAL has a group only */
-	struct str text;
-	struct family *family; /* LINE_HEAD */
-	bool first;            /* of the buckets of its group */
-	char suffix;           /* not 0: _created, _gcount, _gsum, which the classic text lists as families of their own */
+	uint64_t bits;        /* that `number` shows */
+	uint8_t kind;         /* enum line_kind */
+	bool first;           /* of the buckets of its group */
+	char suffix;          /* not 0: _created, _gcount, _gsum, which the classic text lists as families of their own */
 	uint8_t number_len;
-	uint64_t bits; /* that `number` shows */
 	char number[COLLECT_NUMBER_MAX];
 };
 struct plan {

@@ -8,7 +8,7 @@ struct cursor {
 	bool plain; /* no escape and no control byte in all of it */
 };
 
-static bool take(struct cursor *c, char wanted)
+static bool take_after_blanks(struct cursor *c, char wanted)
 {
 	const char *at = c->rest.ptr, *end = at + c->rest.len;
 
@@ -19,6 +19,17 @@ static bool take(struct cursor *c, char wanted)
 	at += found;
 	c->rest = str_of(at, (size_t)(end - at));
 	return found;
+}
+
+/* json.dumps puts one blank behind commas and colons, and none elsewhere. */
+static inline bool take(struct cursor *c, char wanted)
+{
+	size_t blank = c->rest.len && c->rest.ptr[0] == ' ';
+
+	if (c->rest.len <= blank || c->rest.ptr[blank] != wanted)
+		return take_after_blanks(c, wanted);
+	c->rest = str_of(c->rest.ptr + blank + 1, c->rest.len - blank - 1);
+	return true;
 }
 
 static bool hex4(struct str s, uint32_t *unit)

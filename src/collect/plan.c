@@ -346,7 +346,7 @@ static char suffix_of(const struct family *family, struct str text)
 
 static void line_add(struct plan *p, enum line_kind kind, struct str text, uint32_t cell, uint32_t group)
 {
-	struct line line = { .kind = kind, .text = text, .cell = cell, .group = group };
+	struct line line = { .kind = (uint8_t)kind, .text = text, .cell = cell, .group = group };
 
 	line.suffix = cell ? suffix_of(p->cells.items[cell].family, text) : 0;
 	if (line.suffix)
@@ -466,6 +466,7 @@ static void flat_lines(struct plan *p, const struct family *family)
 static void lines_find(struct plan *p)
 {
 	p->lines.count = 0;
+	VEC_RESERVE(&p->lines, p->cells.count + p->groups.count + 64);
 	p->text_max = 0;
 	for (uint32_t g = 1; g < p->groups.count; g++)
 		count_find(p, g);
@@ -491,6 +492,7 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	arena_reset(&p->arena);
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });
+	VEC_RESERVE(&p->cells, keys->items.count + 64);
 	VEC_PUSH(&p->cells, (struct cell){ 0 });
 	if (p->slot_count)
 		memset(p->slots, 0, p->slot_count * sizeof *p->slots);

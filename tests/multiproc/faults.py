@@ -6,15 +6,17 @@
 As root the exporter runs as another user, as a sidecar does; without root what needs two users is skipped, aloud.
 """
 import argparse
+import json
 import os
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
+import urllib.request
 
 from rig import WAIT_S, Exporter, Writer, samples
 
@@ -305,6 +307,32 @@ class Pages(Case):
         self.put('x"\\\n.db', b'')
         page = self.exporter().get()[2]
         self.assertIn('file="x\\"\\\\\\n.db",kind="foreign"', page)
+
+    def test_options_that_would_do_nothing(self):
+        for options in (['--fold'], ['--grace', '1s'], ['--listen', ':0', '--format', 'openmetrics'], ['--force']):
+            self.assertEqual(self.run_program('collect', *options, self.folder).returncode, 64, options)
+        for options in (['--no-own-metrics'], ['--as', '0.16'], ['--listen', ':0'], ['--fold']):
+            self.assertEqual(self.run_program('collect', 'clean', *options, self.folder).returncode, 64, options)
+
+    def test_serve_takes_a_directory(self):
+        self.put('counter_1.db', counter_file(3.0, 'a'))
+        served = subprocess.Popen([self.program, 'serve', '--json', '--port', '0', '--scrape-interval', '200ms', self.folder, 'multiproc:' + self.folder + '/none'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+        try:
+            url = json.loads(served.stdout.readline())['url']
+            for query, wanted in (('a_total', ['3']), ('sort(up)', ['0', '1'])):
+                end = time.monotonic() + WAIT_S
+                while True:
+                    with urllib.request.urlopen(url + '/api/v1/query?' + urllib.parse.urlencode({'query': query}), timeout=WAIT_S) as answer:
+                        found = [row['value'][1] for row in json.load(answer)['data']['result']]
+                    if found == wanted:
+                        break
+                    self.assertLess(time.monotonic(), end, found)
+                    time.sleep(0.1)
+        finally:
+            served.terminate()
+            served.wait()
+            served.stdout.close()
 
     def test_targets(self):
         self.put('counter_1.db', counter_file(1.0, 'vllm:generation_tokens'))

@@ -129,19 +129,15 @@ def expected(writers):
     return want
 
 
-def expected_gauges(writers, ended, folder):
-    """Those of a pid: of the last process that had it. Live ones are gone with theirs, those of mode `all` with their file."""
-    last = {}
-    for w in writers:
-        last[w.pid] = (w.done, w not in ended)
-        for child in w.children:
-            last[child] = (BATCH, False)
-    values = [done for done, _ in last.values()]
-    want = {'live_all{pid="%d"}' % pid: done for pid, (done, _) in last.items() if os.path.exists(os.path.join(folder, "gauge_all_%d.db" % pid))}
+def expected_gauges(life):
+    """Live ones are gone with their process, those of mode `all` with their file."""
+    lives = {w.pid for w in life.alive}
+    values = list(life.gauges.values()) + life.gauges_folded
+    want = {'live_all{pid="%d"}' % pid: done for pid, done in life.gauges.items()}
     want.update(live_min=min(values), live_max=max(values), live_sum=sum(values))
-    if any(lives for _, lives in last.values()):
-        want["live_livesum"] = sum(done for done, lives in last.values() if lives)
-    want.update({'live_liveall{pid="%d"}' % pid: done for pid, (done, lives) in last.items() if lives})
+    if lives:
+        want["live_livesum"] = sum(life.gauges[pid] for pid in lives)
+    want.update({'live_liveall{pid="%d"}' % pid: life.gauges[pid] for pid in lives})
     return want
 
 
@@ -153,14 +149,14 @@ def compare(name, found, want):
 
 
 def victim(folder, command, layout, rng):
-    """Killed in the middle of a batch: returns how many updates it has made at least and at most."""
+    """Killed in the middle of a batch: returns its pid, and how many updates it has made at least and at most."""
     w = Writer(folder, command, "victim", layout)
     w.ask("run", BATCH)
     w.answer()
     w.ask("run", 100000)
     time.sleep(rng.random() * 0.05)
     w.end("kill")
-    return BATCH, BATCH + 100000
+    return w.pid, BATCH, BATCH + 100000
 
 
 def can_unshare():
@@ -173,6 +169,8 @@ class Life:
     def __init__(self, folder, commands, layout, rng, program, seconds):
         self.folder, self.commands, self.layout, self.rng, self.program = folder, commands, layout, rng, program
         self.writers, self.alive, self.low, self.high, self.folded = [], [], 0, 0, 0
+        # The number last set, by pid: any process may be given a dead one's, other tests' too. A C writer begins gauge files anew, Python goes on with them.
+        self.gauges, self.gauges_folded = {}, []
         self.namespaces, self.most = can_unshare(), PROCESSES_MAX + (int(seconds / 3) if program else 0)
 
     def start(self, namespace=False):
@@ -181,14 +179,37 @@ class Life:
         self.alive.append(w)
         w.ask("run", BATCH)
         w.answer()
+        self.gauges[w.pid] = w.done
         return w
 
     def end(self, w, how):
         w.end(how)
         self.alive.remove(w)
         multiprocess.mark_process_dead(w.pid, self.folder)
-        for child in w.children:
-            multiprocess.mark_process_dead(child, self.folder)
+
+    def victim(self):
+        command = self.rng.choice(self.commands)
+        pid, low, high = victim(self.folder, command, self.layout, self.rng)
+        self.low, self.high = self.low + low, self.high + high
+        if command == self.commands[0]:
+            self.gauges.pop(pid, None)
+
+    def fork(self, w):
+        w.ask("fork", BATCH)
+        w.answer()
+        self.gauges[w.children[-1]] = BATCH
+        multiprocess.mark_process_dead(w.children[-1], self.folder)
+
+    def fold(self):
+        """--force: those in namespaces have ended."""
+        fold = subprocess.run([self.program, "collect", "fold", "--force", self.folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+                              universal_newlines=True)
+        if fold.returncode not in (0, 1):
+            raise SystemExit("FAIL: goodput collect fold: status %d: %s" % (fold.returncode, fold.stdout))
+        self.folded += int((re.findall(r"(\d+) files of", fold.stdout) + [0])[0])
+        for pid in list(self.gauges):
+            if not os.path.exists(os.path.join(self.folder, "gauge_all_%d.db" % pid)):
+                self.gauges_folded.append(self.gauges.pop(pid))
 
     def turn(self):
         """All alive do a batch at the same time; then one thing happens."""
@@ -198,6 +219,7 @@ class Life:
         yield
         for w in busy:
             w.answer()
+            self.gauges[w.pid] = w.done
         chance = self.rng.random()
         if len(self.writers) < self.most and (len(self.alive) < 3 or chance < 0.2):
             self.start()
@@ -206,26 +228,20 @@ class Life:
         elif len(self.writers) < self.most and chance < 0.5 and self.namespaces:
             self.end(self.start(namespace=True), self.rng.choice(["kill", "close"]))
         elif self.low < 20 * BATCH and chance < 0.6:
-            low, high = victim(self.folder, self.rng.choice(self.commands), self.layout, self.rng)
-            self.low, self.high = self.low + low, self.high + high
+            self.victim()
         elif chance < 0.7:
             w = self.rng.choice(self.alive)
             if w.process.args[0] == self.commands[0][0] and sum(len(x.children) for x in self.writers) < 10:
-                w.ask("fork", BATCH)
-                w.answer()
-                multiprocess.mark_process_dead(w.children[-1], self.folder)
+                self.fork(w)
         elif chance < 0.75 and self.program:
-            fold = subprocess.run([self.program, "collect", "fold", self.folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, universal_newlines=True)
-            if fold.returncode not in (0, 1):
-                raise SystemExit("FAIL: goodput collect fold: status %d: %s" % (fold.returncode, fold.stdout))
-            self.folded += int((re.findall(r"(\d+) files of", fold.stdout) + [0])[0])
+            self.fold()
 
 
 def settle(life, watches):
     for name, watch in watches:
         page = watch.look()
         want = expected(life.writers)
-        want.update(expected_gauges(life.writers, [w for w in life.writers if w not in life.alive], life.folder))
+        want.update(expected_gauges(life))
         compare(name, page, want)
         total = sum(v for k, v in page.items() if k.startswith("victim_requests_total"))
         if not life.low <= total <= life.high:

@@ -281,6 +281,39 @@ static void test_warm_reading_follows_the_file(void **state)
 	folder_remove(folder);
 }
 
+/* A program whose series are others after each start: what is known of the old ones goes, what is read stays right. */
+static void test_old_keys_are_forgotten(void **state)
+{
+	enum { SERIES = 4200, ROUNDS = 4 };
+	const struct collect_options options = { 0 };
+	char folder[64], path[160], name[64];
+	struct buf page;
+
+	folder_make_here(folder);
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 24);
+	for (int round = 0; round < ROUNDS; round++) {
+		snprintf(path, sizeof path, "%s/counter_%d.db", folder, 77 + round);
+		metric_bytes_write(path, "a_total", round, 16);
+		for (int i = 1; i < SERIES; i++) {
+			snprintf(name, sizeof name, "round%d_series%d", round, i);
+			metric_bytes_append(path, name, i, 16);
+		}
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(collector_scrape(c)->entries, SERIES);
+		buf_reset(&page);
+		collector_page(c, COLLECT_TEXT, &page);
+		snprintf(name, sizeof name, "\nround%d_series%d %d.0\n", round, SERIES - 1, SERIES - 1);
+		assert_non_null(strstr(buf_cstr(&page), name));
+		assert_true(c->keys.items.count < 3 * SERIES);
+		unlink(path);
+	}
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_fold_killed),
 		cmocka_unit_test(test_fold_never_lowers),
 		cmocka_unit_test(test_warm_reading_follows_the_file),
+		cmocka_unit_test(test_old_keys_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
