@@ -87,7 +87,9 @@ export function grouped(text: string, labels: string[]): string {
 function merge(texts: string[]): string | undefined {
 	const parts = texts.map((t) => /^((?:histogram_quantile\([\d.]+, )?(?:sum|max)(?: by \([\w, ]+\))? ?\()(.*?)(\)+)$/.exec(t));
 	if (parts.some((p) => !p)) return undefined;
-	const [first] = parts, head = first![1]!, close = head.startsWith('histogram') ? 2 : 1;
+	const [first] = parts,
+		head = first![1]!,
+		close = head.startsWith('histogram') ? 2 : 1;
 	const bodies: string[] = [];
 	for (const [i, p] of parts.entries()) {
 		const body = texts[i]!.slice(head.length, texts[i]!.length - close);
@@ -108,7 +110,9 @@ function balanced(text: string): boolean {
 
 /* A status that never occurred has no series; beside others of its family that is 0, and not an empty result for the whole. */
 function withZeros(text: string): string {
-	return /^sum\(increase\([^()]*\)\)$/.test(text) ? text : text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
+	return /^sum\(increase\([^()]*\)\)$/.test(text)
+		? text
+		: text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
 }
 
 export interface Query {
@@ -153,4 +157,3 @@ export function chosenInstances(place: Place, poolTargets: Map<string, string[]>
 	const both = place.replicas.filter((r) => ofPools.includes(r));
 	return both.length ? both : ['none'];
 }
-
