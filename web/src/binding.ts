@@ -120,6 +120,18 @@ export interface Query {
 	partial?: string; // which targets it does not hold for
 }
 
+let interval = 15;
+/** The fleet's scrape interval, in seconds. */
+export function intervalIs(seconds: number) {
+	interval = seconds;
+}
+
+/** The window of a query that says what a reading says. Two samples that are all of a reading do not fit a window of just their distance. */
+export function windowFor(elapsed: number | undefined): string {
+	if (!elapsed) return '5m';
+	return Math.ceil(elapsed < 4 * interval ? elapsed + interval : elapsed) + 's';
+}
+
 /** A signal's query for this fleet; undefined when no engine here exports what it needs. */
 export function queryOf(b: Bound | undefined, id: string, matchers: string, window: string, labels: string[] = []): Query | undefined {
 	const having = b?.engines.filter((e) => e.promql[id]) ?? [];

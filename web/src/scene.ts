@@ -1,7 +1,7 @@
 // What a view is drawn from: the fleet, the range, the filters; put together once for all panels.
 import { useMemo } from 'preact/hooks';
 import { ask, useData, useTick, type Data } from './api';
-import { matchersOf, queryOf, bucketsOf, useBound, type Bound, type Query } from './binding';
+import { intervalIs, matchersOf, queryOf, bucketsOf, useBound, type Bound, type Query } from './binding';
 import { instancesOf, scopeOf, useMembers, type Fleet, type Members } from './fleet';
 import { useMarks } from './marks';
 import { drawn, gridOf, queryRange, type Drawn, type Grid } from './series';
@@ -43,6 +43,7 @@ export function useScrapeSeconds(): number | undefined {
 
 export function useScene(fleet: Data<Fleet>, simulated: Set<string>, interval: number | undefined): Scene {
 	const scrapeSeconds = interval ?? 15;
+	intervalIs(scrapeSeconds);
 	const place = usePlace(),
 		bound = useBound();
 	const live = place.to.startsWith('now');

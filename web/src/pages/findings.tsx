@@ -1,13 +1,12 @@
 // Findings: what is wrong, where, since when, whom it costs what, and what to do first.
 import { useState } from 'preact/hooks';
 import { ask, useData, useLive, type Action, type Evidence, type Finding } from '../api';
-import { queryOf } from '../binding';
+import { matchersOf, queryOf, windowFor } from '../binding';
 import { figure } from '../format';
 import { addressWith } from '../state';
 import { dateText } from '../time';
 import { Ago, Code, Copy, Severity } from '../ui/basics';
 import type { Scene } from '../scene';
-import { matchersOf } from '../binding';
 
 const grades: Record<string, string> = { now: 'now', shift: 'this shift', later: 'later' };
 
@@ -25,6 +24,7 @@ export function linkOf(f: Finding, onset: number, view = '/'): string {
 }
 
 function whereText(f: Finding): string {
+	if (f.where.length === 1 && f.where[0] === f.pool) return `all of it, ${f.where_all} target${f.where_all > 1 ? 's' : ''}`;
 	const some = f.where.slice(0, 4).join(', ') + (f.where.length > 4 ? ` and ${f.where.length - 4} more` : '');
 	return f.where.length < f.where_all ? `${f.where.length} of ${f.where_all}: ${some}` : f.where_all === 1 ? some : `all ${f.where_all}`;
 }
@@ -53,7 +53,7 @@ function matchersAt(s: Scene, f: Finding): string {
 }
 
 function EvidenceOf({ s, f, e, long }: { s: Scene; f: Finding; e: Evidence; long?: boolean }) {
-	const query = queryOf(s.bound, e.signal, matchersAt(s, f), e.reading.elapsed_s ? Math.round(e.reading.elapsed_s) + 's' : '5m');
+	const query = queryOf(s.bound, e.signal, matchersAt(s, f), windowFor(e.reading.elapsed_s));
 	return (
 		<span class="fact">
 			{e.title} <b>{figure(e.reading, e.reading.unit ?? '')}</b>
@@ -66,7 +66,12 @@ function EvidenceOf({ s, f, e, long }: { s: Scene; f: Finding; e: Evidence; long
 					</code>
 				</>
 			) : null}
-			{query ? <Copy text={query.text} what={'PromQL of ' + e.title} /> : null}
+			{query ? (
+				<>
+					{' '}
+					<Copy text={query.text} what={'PromQL of ' + e.title} />{' '}
+				</>
+			) : null}
 		</span>
 	);
 }
@@ -94,7 +99,7 @@ function Card({ s, f, symptoms, since }: { s: Scene; f: Finding; symptoms: Findi
 	return (
 		<article class={'finding ' + f.severity} aria-label={f.title}>
 			<h2>
-				<Severity of={f.severity} /> {f.title} <code class="dim">{f.id}</code>
+				<Severity of={f.severity} /> {f.title} <code class="dim">{f.id}</code>{' '}
 				{f.undecided ? <span class="badge">undecided</span> : !f.now ? <span class="badge">over</span> : null}
 			</h2>
 			<dl class="facts">

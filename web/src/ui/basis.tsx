@@ -1,6 +1,6 @@
 // What a number rests on: its definition, window, n, interval, the name read, and the query to copy.
 import { useEffect, useState } from 'preact/hooks';
-import { queryOf, useBound } from '../binding';
+import { queryOf, useBound, windowFor } from '../binding';
 import { figure, isKnown, number, reason, short, type Reading } from '../format';
 import { dateText, durationText } from '../time';
 import { addressWith } from '../state';
@@ -65,7 +65,7 @@ export function BasisDialog() {
 	const signal = of && bound?.signals.get(of.id);
 	const unit = of?.reading?.unit ?? signal?.unit ?? '';
 	const seconds = of?.reading?.elapsed_s;
-	const query = of && queryOf(bound, of.id, of.matchers, seconds ? durationText(seconds) : '5m');
+	const query = of && queryOf(bound, of.id, of.matchers, windowFor(seconds));
 	return (
 		<Dialog title={of ? (signal?.title ?? of.id) + ' · ' + of.where : ''} open={!!of} close={() => set(undefined)}>
 			{of ? (
