@@ -32,12 +32,17 @@ for (const [path, about] of Object.entries(metafile.outputs))
 
 // The parts that the entry cannot do without are asked for at once.
 const entry = Object.values(metafile.outputs).find((about) => about.entryPoint === 'src/main.tsx');
-const preloads = entry.imports.filter((i) => i.kind === 'import-statement').map((i) => `<link rel="modulepreload" href="/${relative(output, resolve(root, i.path))}">\n`);
+const preloads = entry.imports
+	.filter((i) => i.kind === 'import-statement')
+	.map((i) => `<link rel="modulepreload" href="/${relative(output, resolve(root, i.path))}">\n`);
 
 // So are the first readings, the way api.ts asks for them.
 const form = new URLSearchParams();
-for (const [name, values] of Object.entries(JSON.parse(readFileSync(join(root, 'src/readings.json'), 'utf8')))) values.forEach((value) => form.append(name, value));
-preloads.push(`<link rel="preload" as="fetch" crossorigin="anonymous" href="/api/goodput/v1/readings?${form.toString().replaceAll('&', '&amp;')}">\n`);
+for (const [name, values] of Object.entries(JSON.parse(readFileSync(join(root, 'src/readings.json'), 'utf8'))))
+	values.forEach((value) => form.append(name, value));
+preloads.push(
+	`<link rel="preload" as="fetch" crossorigin="anonymous" href="/api/goodput/v1/readings?${form.toString().replaceAll('&', '&amp;')}">\n`,
+);
 
 const shell = readFileSync(join(root, 'index.html'), 'utf8')
 	.replace('src/style.css', made['src/style.css'])

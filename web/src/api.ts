@@ -3,7 +3,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Reading } from './format';
 
 export class ApiError extends Error {
-	constructor(readonly kind: string, readonly status: number, text: string) {
+	constructor(
+		readonly kind: string,
+		readonly status: number,
+		text: string,
+	) {
 		super(text);
 	}
 }
@@ -24,9 +28,10 @@ export async function ask<T>(path: string, params: Params = {}, signal?: AbortSi
 	let response: Response;
 	try {
 		// Long queries do not fit an address.
-		response = query.length > 2000 && path.startsWith('/api/v1/')
-			? await fetch(path, { method: 'POST', body: form, signal })
-			: await fetch(path + (query ? '?' + query : ''), { signal });
+		response =
+			query.length > 2000 && path.startsWith('/api/v1/')
+				? await fetch(path, { method: 'POST', body: form, signal })
+				: await fetch(path + (query ? '?' + query : ''), { signal });
 	} catch (problem) {
 		if (signal?.aborted) throw problem;
 		throw new ApiError('unreachable', 0, 'goodput does not answer: it was stopped, or the network is down');

@@ -87,7 +87,9 @@ export function grouped(text: string, labels: string[]): string {
 function merge(texts: string[]): string | undefined {
 	const parts = texts.map((t) => /^((?:histogram_quantile\([\d.]+, )?(?:sum|max)(?: by \([\w, ]+\))? ?\()(.*?)(\)+)$/.exec(t));
 	if (parts.some((p) => !p)) return undefined;
-	const [first] = parts, head = first![1]!, close = head.startsWith('histogram') ? 2 : 1;
+	const [first] = parts,
+		head = first![1]!,
+		close = head.startsWith('histogram') ? 2 : 1;
 	const bodies: string[] = [];
 	for (const [i, p] of parts.entries()) {
 		const body = texts[i]!.slice(head.length, texts[i]!.length - close);
@@ -108,12 +110,26 @@ function balanced(text: string): boolean {
 
 /* A status that never occurred has no series; beside others of its family that is 0, and not an empty result for the whole. */
 function withZeros(text: string): string {
-	return /^sum\(increase\([^()]*\)\)$/.test(text) ? text : text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
+	return /^sum\(increase\([^()]*\)\)$/.test(text)
+		? text
+		: text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
 }
 
 export interface Query {
 	text: string;
 	partial?: string; // which targets it does not hold for
+}
+
+let interval = 15;
+/** The fleet's scrape interval, in seconds. */
+export function intervalIs(seconds: number) {
+	interval = seconds;
+}
+
+/** The window of a query that says what a reading says. Two samples that are all of a reading do not fit a window of just their distance. */
+export function windowFor(elapsed: number | undefined): string {
+	if (!elapsed) return '5m';
+	return Math.ceil(elapsed < 4 * interval ? elapsed + interval : elapsed) + 's';
 }
 
 /** A signal's query for this fleet; undefined when no engine here exports what it needs. */
@@ -153,4 +169,3 @@ export function chosenInstances(place: Place, poolTargets: Map<string, string[]>
 	const both = place.replicas.filter((r) => ofPools.includes(r));
 	return both.length ? both : ['none'];
 }
-

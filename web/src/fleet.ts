@@ -18,12 +18,13 @@ export interface Members {
 
 export function useFleet(): Data<Fleet> {
 	const { count } = useLive();
-	return useData('readings', count, (signal) =>
-		ask<Fleet>('/api/goodput/v1/readings', readings, signal).then((a) => a.data));
+	return useData('readings', count, (signal) => ask<Fleet>('/api/goodput/v1/readings', readings, signal).then((a) => a.data));
 }
 
 export function membersOf(fleet: Fleet | undefined): Members {
-	const byPool = new Map<string, string[]>(), targets: string[] = [], pools: string[] = [];
+	const byPool = new Map<string, string[]>(),
+		targets: string[] = [],
+		pools: string[] = [];
 	for (const s of fleet?.scopes ?? []) {
 		if (s.kind === 'pool') pools.push(s.scope);
 		if (s.kind !== 'target') continue;
@@ -53,7 +54,10 @@ type Vector = { result: { metric: Record<string, string>; value: [number, string
 
 export function useSimulated(tick: number): Set<string> {
 	const found = useData('simulated', tick, (signal) =>
-		ask<Vector>('/api/v1/query', { query: 'goodput_simulated_info == 1' }, signal).then((a: Answer<Vector>) => a.data.result.map((r) => r.metric.instance ?? '')));
+		ask<Vector>('/api/v1/query', { query: 'goodput_simulated_info == 1' }, signal).then((a: Answer<Vector>) =>
+			a.data.result.map((r) => r.metric.instance ?? ''),
+		),
+	);
 	return useMemo(() => new Set(found.data ?? []), [found.data?.join()]);
 }
 

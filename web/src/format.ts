@@ -48,8 +48,21 @@ export function plain(v: number): string {
 }
 
 type Step = [from: number, scale: number, suffix: string];
-const bytes: Step[] = [[2 ** 40, 2 ** 40, 'TiB'], [2 ** 30, 2 ** 30, 'GiB'], [2 ** 20, 2 ** 20, 'MiB'], [1024, 1024, 'KiB'], [0, 1, 'B']];
-const seconds: Step[] = [[172800, 86400, 'd'], [7200, 3600, 'h'], [600, 60, 'min'], [1, 1, 's'], [1e-3, 1e-3, 'ms'], [0, 1e-6, 'us']];
+const bytes: Step[] = [
+	[2 ** 40, 2 ** 40, 'TiB'],
+	[2 ** 30, 2 ** 30, 'GiB'],
+	[2 ** 20, 2 ** 20, 'MiB'],
+	[1024, 1024, 'KiB'],
+	[0, 1, 'B'],
+];
+const seconds: Step[] = [
+	[172800, 86400, 'd'],
+	[7200, 3600, 'h'],
+	[600, 60, 'min'],
+	[1, 1, 's'],
+	[1e-3, 1e-3, 'ms'],
+	[0, 1e-6, 'us'],
+];
 
 function scaled(v: number, steps: Step[], tail = ''): string {
 	const [, scale, suffix] = steps.find(([from]) => Math.abs(v) >= from)!;
@@ -90,13 +103,20 @@ export const isKnown = (r: Reading | undefined): r is Reading =>
 export function figure(r: Reading | undefined, unit: string, print = number): string {
 	if (!r) return 'unknown';
 	switch (r.kind) {
-		case 'unknown': return 'unknown';
-		case 'text': return r.text ?? '';
-		case 'cells': return `${r.cells?.length ?? 0} cells`;
-		case 'value': return print(r.value!, unit);
-		case 'at_least': return r.low === undefined ? 'unknown' : (r.share_beyond! > 0 ? '> ' : '≥ ') + print(r.low!, unit);
-		case 'at_most': return r.high === undefined ? 'unknown' : '≤ ' + print(r.high!, unit);
-		case 'between': return `${print(r.low!, unit)} .. ${print(r.high!, unit)}`;
+		case 'unknown':
+			return 'unknown';
+		case 'text':
+			return r.text ?? '';
+		case 'cells':
+			return `${r.cells?.length ?? 0} cells`;
+		case 'value':
+			return print(r.value!, unit);
+		case 'at_least':
+			return r.low === undefined ? 'unknown' : (r.share_beyond! > 0 ? '> ' : '≥ ') + print(r.low!, unit);
+		case 'at_most':
+			return r.high === undefined ? 'unknown' : '≤ ' + print(r.high!, unit);
+		case 'between':
+			return `${print(r.low!, unit)} .. ${print(r.high!, unit)}`;
 	}
 }
 

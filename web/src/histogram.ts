@@ -58,7 +58,8 @@ export function quantileAt(b: Buckets, k: number, q: number): Quantile {
 export function shareWithin(b: Buckets, k: number, x: number): [number, number] | undefined {
 	const n = b.totals[k]!;
 	if (!(n > 0)) return undefined;
-	let sure = 0, possible = 0;
+	let sure = 0,
+		possible = 0;
 	for (let i = 0; i < b.bounds.length; i++) {
 		const start = i ? b.bounds[i - 1]! : 0;
 		if (b.bounds[i]! <= x) sure += b.cells[i]![k]!;

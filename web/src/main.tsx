@@ -5,10 +5,11 @@ import { livePause, liveStart, useLive } from './api';
 import { boundReload } from './binding';
 import { useFleet, useMembers, useSimulated, type Fleet } from './fleet';
 import { useScene, useScrapeSeconds, type Scene } from './scene';
-import { addressWith, go, here, keep, kept, usePlace } from './state';
-import { Ago, Copy, Dialog, Severity, Simulated } from './ui/basics';
+import { addressWith, go, keep, kept, refresh, usePlace } from './state';
+import { Filters, RangePicker, shift, widen } from './ui/bar';
+import { Ago, Dialog, Severity, Simulated } from './ui/basics';
 import { BasisDialog } from './ui/basis';
-import { dateText, durationText, parseTime, rangeOf, zone } from './time';
+import { durationText } from './time';
 import { views } from './views';
 import Overview from './pages/overview';
 
@@ -24,110 +25,25 @@ const loaders: Record<string, () => Promise<{ default: View }>> = {
 	'/alerts': () => import('./pages/alerts'),
 };
 
-const ranges = ['now-5m', 'now-15m', 'now-30m', 'now-1h', 'now-3h', 'now-6h', 'now-12h', 'now-1d', 'now-7d'];
-
-/* ---- time range ---- */
-
-function shift(by: number) {
-	const place = here(), range = rangeOf(place.from, place.to, Date.now() / 1000), span = range.to - range.from;
-	go({ from: String(Math.round(range.from + by * span)), to: String(Math.round(range.to + by * span)) });
-}
-
-function widen() {
-	const place = here(), range = rangeOf(place.from, place.to, Date.now() / 1000), span = range.to - range.from;
-	if (range.live) go({ from: 'now-' + durationText(span * 2), to: 'now' });
-	else go({ from: String(Math.round(range.from - span / 2)), to: String(Math.round(range.to + span / 2)) });
-}
-
-function RangePicker() {
-	const place = usePlace(), now = Date.now() / 1000, range = rangeOf(place.from, place.to, now);
-	const [from, setFrom] = useState(place.from), [to, setTo] = useState(place.to), [why, tell] = useState('');
-	const box = useRef<HTMLDetailsElement>(null);
-	// What had the focus is gone with the sheet: its head takes it.
-	const leave = () => {
-		box.current!.open = false;
-		box.current!.querySelector('summary')!.focus();
-	};
-	const shown = (text: string) => (/^\d/.test(text) ? dateText(parseTime(text, now)) : text);
-	useEffect(() => {
-		setFrom(shown(place.from));
-		setTo(shown(place.to));
-	}, [place.from, place.to]);
-	const apply = (event: Event) => {
-		event.preventDefault();
-		const start = parseTime(from, now), end = parseTime(to, now);
-		if (!isFinite(start) || !isFinite(end)) return tell('A time is now-1h30m, 2026-01-15 03:00, or unix seconds.');
-		if (start >= end) return tell('The range ends before it begins.');
-		const text = (t: string, at: number) => (t.trim().startsWith('now') ? t.trim() : String(Math.round(at)));
-		tell('');
-		leave();
-		go({ from: text(from, start), to: text(to, end) });
-	};
-	const label = place.to === 'now' && place.from.startsWith('now-') ? 'last ' + place.from.slice(4) : `${dateText(range.from)} to ${dateText(range.to)}`;
-	const absolute = location.origin + addressWith({ from: String(Math.round(range.from)), to: String(Math.round(range.to)) });
-	return (
-		<div class="range">
-			<button type="button" class="quiet" onClick={() => shift(-0.5)} aria-label="Earlier by half the range">‹</button>
-			<details class="menu" ref={box}>
-				<summary id="range">{label}</summary>
-				<div class="sheet">
-					<div class="choices">{ranges.map((r) => <button type="button" aria-pressed={place.from === r && place.to === 'now'} onClick={() => { leave(); go({ from: r, to: 'now' }); }}>{r.slice(4)}</button>)}</div>
-					<form onSubmit={apply}>
-						<label>From <input value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
-						<label>To <input value={to} onInput={(e) => setTo(e.currentTarget.value)} /></label>
-						<button type="submit">Show</button>
-						{why ? <p role="alert" class="note">{why}</p> : null}
-					</form>
-					<p>Times are {zone() === 'utc' ? 'UTC' : 'local'}. <button type="button" class="quiet" onClick={() => { keep('zone', zone() === 'utc' ? 'local' : 'utc'); go({ more: { ...here().more } }); location.reload(); }}>{zone() === 'utc' ? 'Show local time' : 'Show UTC'}</button></p>
-					<p>Link to this range, absolute: <Copy text={absolute} what="link" /></p>
-				</div>
-			</details>
-			<button type="button" class="quiet" onClick={() => shift(0.5)} aria-label="Later by half the range">›</button>
-			<button type="button" class="quiet" onClick={widen} aria-label="Zoom out">zoom out</button>
-		</div>
-	);
-}
-
-/* ---- filters ---- */
-
-function Filters({ pools, targets, simulated }: { pools: string[]; targets: string[]; simulated: Set<string> }) {
-	const place = usePlace();
-	const [find, set] = useState('');
-	const chosen = place.pools.length + place.replicas.length;
-	const flip = (list: string[], name: string) => (list.includes(name) ? list.filter((x) => x !== name) : [...list, name]);
-	const listed = targets.filter((t) => t.includes(find));
-	const check = (kind: 'pools' | 'replicas', name: string) => (
-		<label><input type="checkbox" checked={place[kind].includes(name)} onChange={() => go({ [kind]: flip(place[kind], name) })} /> {name}{kind === 'replicas' && simulated.has(name) ? ' (simulated)' : ''}</label>
-	);
-	return (
-		<div class="filters">
-			<details class="menu">
-				<summary id="filter">{chosen ? `${chosen} filter${chosen > 1 ? 's' : ''}` : 'all pools, all replicas'}</summary>
-				<div class="sheet">
-					{pools.length ? <fieldset><legend>Pools</legend>{pools.map((name) => check('pools', name))}</fieldset> : null}
-					<fieldset>
-						<legend>Replicas</legend>
-						{targets.length > 8 ? <label>Find <input type="search" value={find} onInput={(e) => set(e.currentTarget.value)} /></label> : null}
-						<div class="list">{listed.slice(0, 100).map((name) => check('replicas', name))}</div>
-					</fieldset>
-					{chosen ? <button type="button" onClick={() => go({ pools: [], replicas: [] })}>Show all</button> : null}
-				</div>
-			</details>
-			{[...place.pools.map((n) => ['pools', n] as const), ...place.replicas.map((n) => ['replicas', n] as const)].slice(0, 4).map(([kind, name]) => (
-				<button type="button" class="chip" aria-label={'Remove the filter ' + name} onClick={() => go({ [kind]: place[kind].filter((x) => x !== name) })}>{name} ✕</button>
-			))}
-		</div>
-	);
-}
-
 /* ---- state of the connection, theme, keys ---- */
 
 function Connection() {
 	const live = useLive();
 	const text = { connecting: 'connecting', connected: 'live', lost: 'disconnected', paused: 'paused' }[live.state];
 	return (
-		<button type="button" class={'live ' + live.state} onClick={() => livePause(live.state !== 'paused')} aria-label={live.state === 'paused' ? 'Resume live updates' : 'Pause live updates'}>
-			<span aria-hidden="true">●</span> {text}{live.state === 'lost' ? <> for <Ago at={live.since / 1000} /></> : null}
+		<button
+			type="button"
+			class={'live ' + live.state}
+			onClick={() => livePause(live.state !== 'paused')}
+			aria-label={live.state === 'paused' ? 'Resume live updates' : 'Pause live updates'}
+		>
+			<span aria-hidden="true">●</span> {text}
+			{live.state === 'lost' ? (
+				<>
+					{' '}
+					for <Ago at={live.since / 1000} />
+				</>
+			) : null}
 		</button>
 	);
 }
@@ -138,8 +54,15 @@ function themeSet(theme: string) {
 }
 
 const keys: [key: string, what: string][] = [
-	['1 … 9', 'views'], ['t', 'time range'], ['f', 'filters'], ['/', 'find a replica'], ['p', 'pause or resume live updates'],
-	['[ and ]', 'earlier, later'], ['z', 'zoom out'], ['d', 'dark, light, as the system'], ['?', 'these keys'],
+	['1 … 9', 'views'],
+	['t', 'time range'],
+	['f', 'filters'],
+	['/', 'find a replica'],
+	['p', 'pause or resume live updates'],
+	['[ and ]', 'earlier, later'],
+	['z', 'zoom out'],
+	['d', 'dark, light, as the system'],
+	['?', 'these keys'],
 	['← → Home End + - Esc', 'in a chart: cursor and zoom'],
 ];
 
@@ -158,8 +81,19 @@ function useKeys(help: () => void) {
 	useEffect(() => {
 		const onKey = (event: KeyboardEvent) => {
 			const target = event.target as HTMLElement;
-			if (event.key === 'Escape') document.querySelectorAll('details.menu[open]').forEach((d) => { (d as HTMLDetailsElement).open = false; d.querySelector('summary')!.focus(); });
-			if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA|SELECT/.test(target.tagName) || document.querySelector('dialog[open]')) return;
+			if (event.key === 'Escape')
+				document.querySelectorAll('details.menu[open]').forEach((d) => {
+					(d as HTMLDetailsElement).open = false;
+					d.querySelector('summary')!.focus();
+				});
+			if (
+				event.ctrlKey ||
+				event.metaKey ||
+				event.altKey ||
+				/INPUT|TEXTAREA|SELECT/.test(target.tagName) ||
+				document.querySelector('dialog[open]')
+			)
+				return;
 			const view = views[Number(event.key) - 1];
 			if (view) go({ view: view[0] });
 			else if (event.key === '?') help();
@@ -182,8 +116,7 @@ function useKeys(help: () => void) {
 function themeNext() {
 	const all = ['auto', 'light', 'dark'];
 	themeSet(all[(all.indexOf(kept('theme', 'auto')) + 1) % all.length]!);
-	go({ more: { ...here().more } }, true);
-	dispatchEvent(new Event('popstate'));
+	refresh();
 }
 
 /* A menu closes when something else is used. */
@@ -207,7 +140,13 @@ function Verdict({ fleet, error, live }: { fleet: Fleet | undefined; error?: { k
 		return (
 			<div class="verdict unknown" role="status">
 				<Severity of="unknown" />
-				<p>{!error ? 'Loading.' : error.kind === 'unavailable' ? 'Not judged yet: two scrapes and one evaluation are needed.' : error.message}</p>
+				<p>
+					{!error
+						? 'Loading.'
+						: error.kind === 'unavailable'
+							? 'Not judged yet: two scrapes and one evaluation are needed.'
+							: error.message}
+				</p>
 			</div>
 		);
 	const { verdict, window } = fleet;
@@ -226,8 +165,12 @@ function Verdict({ fleet, error, live }: { fleet: Fleet | undefined; error?: { k
 }
 
 function Page() {
-	const place = usePlace(), fleet = useFleet(), live = useLive(), members = useMembers(fleet.data);
-	const simulated = useSimulated(Math.floor(live.count / 20)), scrapeSeconds = useScrapeSeconds();
+	const place = usePlace(),
+		fleet = useFleet(),
+		live = useLive(),
+		members = useMembers(fleet.data);
+	const simulated = useSimulated(Math.floor(live.count / 20)),
+		scrapeSeconds = useScrapeSeconds();
 	const scene = useScene(fleet, simulated, scrapeSeconds);
 	const [help, setHelp] = useState(false);
 	const [loaded, setLoaded] = useState<{ view: string; show: View } | undefined>();
@@ -240,10 +183,14 @@ function Page() {
 		const load = loaders[place.view];
 		fail('');
 		if (!load) return setLoaded({ view: place.view, show: Overview });
-		load().then((module) => setLoaded({ view: place.view, show: module.default }), () => fail('This view could not be loaded: goodput does not answer, or it was replaced by another version. Load the page again.'));
+		load().then(
+			(module) => setLoaded({ view: place.view, show: module.default }),
+			() => fail('This view could not be loaded: goodput does not answer, or it was replaced by another version. Load the page again.'),
+		);
 	}, [place.view]);
 	// Engines that come later bring names of their own.
-	const size = fleet.data?.scopes.length, known = useRef(size);
+	const size = fleet.data?.scopes.length,
+		known = useRef(size);
 	useEffect(() => {
 		if (known.current !== undefined) boundReload().catch(() => undefined);
 		known.current = size;
@@ -252,28 +199,66 @@ function Page() {
 	const shown = useMemo(() => (Show ? <Show s={scene} /> : undefined), [Show, scene]);
 	return (
 		<>
-			<a class="skip" href="#main">Skip to the content</a>
+			<a class="skip" href="#main">
+				Skip to the content
+			</a>
 			<header class="top">
-				<a class="brand" href="/">goodput</a>
-				<nav aria-label="Views">{views.map(([path, name]) => <a href={addressWith({ view: path, more: {} })} aria-current={path === place.view ? 'page' : undefined}>{name}</a>)}</nav>
+				<a class="brand" href="/">
+					goodput
+				</a>
+				<nav aria-label="Views">
+					{views.map(([path, name]) => (
+						<a href={addressWith({ view: path, more: {} })} aria-current={path === place.view ? 'page' : undefined}>
+							{name}
+						</a>
+					))}
+				</nav>
 				<Connection />
-				<button type="button" class="quiet" onClick={themeNext} aria-label={`Theme: ${kept('theme', 'auto')}; change it`}>◐</button>
-				<button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="Keys and help">?</button>
+				<button type="button" class="quiet" onClick={themeNext} aria-label={`Theme: ${kept('theme', 'auto')}; change it`}>
+					◐
+				</button>
+				<button type="button" class="quiet" onClick={() => setHelp(true)} aria-label="Keys and help">
+					?
+				</button>
 			</header>
 			<Verdict fleet={fleet.data} error={fleet.error} live={scene.range.live} />
 			<div class="bar">
 				<RangePicker />
 				<Filters pools={members.pools} targets={members.targets} simulated={simulated} />
-				{simulated.size ? <span class="dim"><Simulated /> {simulated.size} of {members.targets.length} targets</span> : null}
+				{simulated.size ? (
+					<span class="dim">
+						<Simulated /> {simulated.size} of {members.targets.length} targets
+					</span>
+				) : null}
 			</div>
 			<main id="main" tabIndex={-1}>
 				<h1 class="hidden">{title}</h1>
-				{failed ? <p class="state error" role="alert">{failed}</p> : shown ?? <p class="state loading" role="status">{title} …</p>}
+				{failed ? (
+					<p class="state error" role="alert">
+						{failed}
+					</p>
+				) : (
+					(shown ?? (
+						<p class="state loading" role="status">
+							{title} …
+						</p>
+					))
+				)}
 			</main>
 			<BasisDialog />
 			<Dialog title="Keys" open={help} close={() => setHelp(false)}>
-				<dl>{keys.map(([key, what]) => [<dt><kbd>{key}</kbd></dt>, <dd>{what}</dd>])}</dl>
-				<p>Every number is a button: it shows its window, how many events it rests on, where it was read, and its query. Dragging over a chart zooms all of them; the range is in the address.</p>
+				<dl>
+					{keys.map(([key, what]) => [
+						<dt>
+							<kbd>{key}</kbd>
+						</dt>,
+						<dd>{what}</dd>,
+					])}
+				</dl>
+				<p>
+					Every number is a button: it shows its window, how many events it rests on, where it was read, and its query. Dragging over a
+					chart zooms all of them; the range is in the address.
+				</p>
 			</Dialog>
 		</>
 	);

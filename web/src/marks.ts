@@ -15,7 +15,8 @@ interface Told {
 const isDeploy = (tags: string) => /deploy|rollout|capacity|upgrade/.test(tags);
 
 async function load(grid: Grid, instances: string[] | undefined, signal: AbortSignal): Promise<Mark[]> {
-	const matchers = matchersOf(instances), braces = matchers ? `{${matchers}}` : '';
+	const matchers = matchersOf(instances),
+		braces = matchers ? `{${matchers}}` : '';
 	const restarts = `changes(process_start_time_seconds${braces}[${grid.step}s]) > 0`;
 	const findings = `ALERTS{alertstate="firing",alertname!=""} unless ALERTS{alertstate="firing"} offset ${grid.step}s`;
 	const [told, again, fired] = await Promise.all([
@@ -30,7 +31,9 @@ async function load(grid: Grid, instances: string[] | undefined, signal: AbortSi
 }
 
 function pointsOf(matrix: Matrix, grid: Grid, kind: Mark['kind'], text: (labels: Record<string, string>) => string): Mark[] {
-	return columnsOf(matrix, grid.times).flatMap((c) => grid.times.filter((_, i) => isFinite(c.values[i]!)).map((t) => ({ t, text: text(c.labels), kind })));
+	return columnsOf(matrix, grid.times).flatMap((c) =>
+		grid.times.filter((_, i) => isFinite(c.values[i]!)).map((t) => ({ t, text: text(c.labels), kind })),
+	);
 }
 
 export function useMarks(grid: Grid | undefined, instances: string[] | undefined, tick: number): Mark[] {

@@ -15,7 +15,8 @@ export interface Grid {
 /** Times on multiples of the step, so that a live chart moves point by point and does not flicker. */
 export function gridOf(range: Range, scrapeSeconds: number, points = 180): Grid {
 	const step = stepFor(range, points, Math.min(scrapeSeconds, (range.to - range.from) / 4));
-	const to = Math.floor(range.to / step) * step, from = Math.ceil(range.from / step) * step;
+	const to = Math.floor(range.to / step) * step,
+		from = Math.ceil(range.from / step) * step;
 	const times: number[] = [];
 	for (let t = from; t <= to; t += step) times.push(t);
 	const windowSeconds = Math.max(step, 4 * scrapeSeconds, 30);
@@ -31,7 +32,8 @@ interface Known {
 	series: Map<string, Matrix['result'][number]>;
 }
 const known = new Map<string, Known>();
-const KNOWN_MOST = 64, AGAIN = 2; // the last points are asked again: a scrape may have been on its way
+const KNOWN_MOST = 64,
+	AGAIN = 2; // the last points are asked again: a scrape may have been on its way
 
 function merge(old: Known, fresh: Matrix, start: number, grid: Grid): Map<string, Matrix['result'][number]> {
 	const merged = new Map<string, Matrix['result'][number]>();
@@ -40,14 +42,16 @@ function merge(old: Known, fresh: Matrix, start: number, grid: Grid): Map<string
 		if (values.length) merged.set(key, { metric: s.metric, values });
 	}
 	for (const s of fresh.result) {
-		const key = JSON.stringify(s.metric), before = merged.get(key);
+		const key = JSON.stringify(s.metric),
+			before = merged.get(key);
 		merged.set(key, before ? { metric: s.metric, values: [...before.values, ...s.values] } : s);
 	}
 	return merged;
 }
 
 export async function queryRange(query: string, grid: Grid, signal?: AbortSignal): Promise<Answer<Matrix>> {
-	const key = grid.step + ' ' + query, old = known.get(key);
+	const key = grid.step + ' ' + query,
+		old = known.get(key);
 	const overlaps = old && old.grid.from <= grid.from && old.grid.to > grid.from && old.grid.to <= grid.to;
 	const start = overlaps ? Math.max(grid.from, old.grid.to - AGAIN * grid.step) : grid.from;
 	const answer = await ask<Matrix>('/api/v1/query_range', { query, start, end: grid.to, step: grid.step }, signal);

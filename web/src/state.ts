@@ -65,10 +65,13 @@ export function go(change: Partial<Place>, replace = false) {
 	tellAll();
 }
 
-addEventListener('popstate', () => {
+/** Everything is drawn again, as after a change of theme or clock. */
+export function refresh() {
 	place = placeOf(new URL(location.href));
 	tellAll();
-});
+}
+
+addEventListener('popstate', refresh);
 
 /** Links inside the page change it without loading it again. */
 document.addEventListener('click', (event) => {

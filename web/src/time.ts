@@ -24,8 +24,14 @@ export function parseDuration(text: string): number {
 
 /** "1h30m" */
 export function durationText(seconds: number): string {
-	let rest = Math.max(0, Math.round(seconds)), text = '';
-	for (const [unit, size] of [['d', 86400], ['h', 3600], ['m', 60], ['s', 1]] as const) {
+	let rest = Math.max(0, Math.round(seconds)),
+		text = '';
+	for (const [unit, size] of [
+		['d', 86400],
+		['h', 3600],
+		['m', 60],
+		['s', 1],
+	] as const) {
 		const count = Math.floor(rest / size);
 		if (count && text.length < 6) text += count + unit;
 		rest -= count * size;
@@ -51,7 +57,8 @@ export function clockText(t: number): string {
 }
 
 function zoneName(d: Date): string {
-	const offset = -d.getTimezoneOffset(), size = Math.abs(offset);
+	const offset = -d.getTimezoneOffset(),
+		size = Math.abs(offset);
 	return offset ? `UTC${offset < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}` : 'UTC';
 }
 
@@ -62,7 +69,8 @@ export interface Range {
 }
 
 export function rangeOf(from: string, to: string, now: number): Range {
-	const end = parseTime(to, now), start = parseTime(from, now);
+	const end = parseTime(to, now),
+		start = parseTime(from, now);
 	const good = isFinite(end) && isFinite(start) && start < end;
 	return good ? { from: start, to: end, live: to.startsWith('now') } : { from: now - 3600, to: now, live: true };
 }

@@ -12,8 +12,10 @@ function watch() {
 	const look = () => {
 		const verdict = document.querySelector('.verdict:not(.unknown) p');
 		if (verdict && !seen.verdict) seen.verdict = performance.now();
-		const busy = document.querySelector('.state.loading, .panel.busy'), plots = [...document.querySelectorAll('.plot')];
-		if (verdict && !busy && document.querySelector('.panel') && plots.length && plots.every((p) => p.querySelector('canvas'))) seen.panels ??= performance.now();
+		const busy = document.querySelector('.state.loading, .panel.busy'),
+			plots = [...document.querySelectorAll('.plot')];
+		if (verdict && !busy && document.querySelector('.panel') && plots.length && plots.every((p) => p.querySelector('canvas')))
+			seen.panels ??= performance.now();
 		else delete seen.panels;
 		// What stays for a moment has come to rest; then nobody looks any more, so that a live page is measured alone.
 		if (seen.panels && performance.now() - seen.panels > 400) seen.done = true;

@@ -6,11 +6,15 @@ const text = async (locator) => (await locator.innerText()).replace(/\s+/g, ' ')
 export const tests = {
 	async [process.env.GOODPUT_FINDING ?? 'finding']({ open, given, shots }) {
 		const { page, problems, close } = await open(given.url, '/?from=now-15m');
-		const card = page.locator('.finding').filter({ has: page.locator('h2 code', { hasText: new RegExp(`^${given.finding}$`) }) }).first();
+		const card = page
+			.locator('.finding')
+			.filter({ has: page.locator('h2 code', { hasText: new RegExp(`^${given.finding}$`) }) })
+			.first();
 		await card.waitFor();
 		await page.locator('.finding .query').first().waitFor();
 		if (shots) await page.screenshot({ path: `${shots}/fault-${given.finding}.png` });
-		const words = await text(card), box = await card.boundingBox();
+		const words = await text(card),
+			box = await card.boundingBox();
 		assert.ok(box.y >= 0 && box.y + box.height <= 900, `at ${box.y}, ${box.height} high`);
 		assert.match(words, /pool \S+/);
 		if (given.replica) assert.ok(words.includes(given.replica), words);

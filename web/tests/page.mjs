@@ -5,7 +5,17 @@ import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const views = ['/', '/latency', '/workload', '/cache', '/topology', '/compare', '/query?q=sum(vllm%3Anum_requests_running)', '/targets', '/alerts'];
+const views = [
+	'/',
+	'/latency',
+	'/workload',
+	'/cache',
+	'/topology',
+	'/compare',
+	'/query?q=sum(vllm%3Anum_requests_running)',
+	'/targets',
+	'/alerts',
+];
 
 const text = async (locator) => (await locator.innerText()).replace(/\s+/g, ' ').trim();
 const tile = (page, name) => page.locator('.tile').filter({ hasText: name });
@@ -18,12 +28,17 @@ async function api(base, path, params = {}) {
 
 /* Nothing is on its way any more: no panel is busy, nothing says that it loads. */
 async function settled(page) {
-	await page.waitForFunction(() => document.querySelector('.tile, .panel, .state') && !document.querySelector('.state.loading, .panel.busy'));
+	await page.waitForFunction(
+		() => document.querySelector('.tile, .panel, .state') && !document.querySelector('.state.loading, .panel.busy'),
+	);
 	await page.waitForFunction(() => [...document.querySelectorAll('.plot')].every((p) => p.querySelector('canvas')));
 }
 
-async function clean(page, what) {
-	const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).slice(0, 3).join(' | ')))`);
+/* All rules, or one: colours are all that the themes differ in. */
+async function clean(page, what, rule) {
+	const found = await page.evaluate(
+		`${axe}; axe.run(document, { resultTypes: ['violations']${rule ? `, runOnly: ['${rule}']` : ''} }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).slice(0, 3).join(' | ')))`,
+	);
 	assert.deepEqual(found, [], what);
 }
 
@@ -103,7 +118,7 @@ export const tests = {
 			for (const view of views) {
 				await page.goto(given.fixed + view + (view.includes('?') ? '&' : '?') + 'from=now-5m');
 				await settled(page);
-				await clean(page, view + (dark ? ' dark' : ' light'));
+				await clean(page, view + (dark ? ' dark' : ' light'), dark && 'color-contrast');
 				assert.doesNotMatch(await page.locator('body').innerText(), /NaN|undefined|Infinity/);
 				await shoot(page, shots, `${view.slice(1).split('?')[0] || 'overview'}-1440-${dark ? 'dark' : 'light'}`);
 			}
@@ -138,7 +153,8 @@ export const tests = {
 		assert.equal(figures.length, 5, sum);
 		assert.ok(Math.abs(figures[0] + figures[1] + figures[2] + figures[3] - figures[4]) < 0.02 * figures[4], sum);
 		// The crosshair is shared, and the arrow keys move it.
-		const first = panel(page, 'Time to first token'), other = panel(page, 'End to end');
+		const first = panel(page, 'Time to first token'),
+			other = panel(page, 'End to end');
 		await first.locator('.plot').focus();
 		await page.keyboard.press('ArrowLeft');
 		const clock = await text(first.locator('.clock'));
@@ -200,7 +216,10 @@ export const tests = {
 		await page.locator('dialog[open]').waitFor();
 		await clean(page, 'help');
 		await key('Escape');
-		await page.locator('dialog[open]').waitFor({ state: 'detached' }).catch(() => undefined);
+		await page
+			.locator('dialog[open]')
+			.waitFor({ state: 'detached' })
+			.catch(() => undefined);
 		assert.equal(await page.locator('dialog[open]').count(), 0);
 		// A time range, typed.
 		await key('t');
@@ -265,7 +284,11 @@ export const tests = {
 		assert.ok(Math.abs(value - 600) < 60, `600 tokens a second, ${value} shown`);
 		await page.getByRole('button', { name: 'explain', exact: true }).click();
 		await page.getByText('increase per second over the window').waitFor();
-		await page.waitForFunction(() => document.querySelectorAll('.tree .dim').length === 3 && [...document.querySelectorAll('.tree .dim')].every((e) => / series /.test(e.textContent)));
+		await page.waitForFunction(
+			() =>
+				document.querySelectorAll('.tree .dim').length === 3 &&
+				[...document.querySelectorAll('.tree .dim')].every((e) => / series /.test(e.textContent)),
+		);
 		await clean(page, 'explain');
 		// A mistake says where.
 		await area.fill('sum(rate(x[1m])');
@@ -273,7 +296,10 @@ export const tests = {
 		const told = page.getByRole('alert');
 		await told.waitFor();
 		assert.match(await text(told), /1:\d+: parse error/);
-		assert.deepEqual(problems.filter((p) => !/status of 400/.test(p)), []);
+		assert.deepEqual(
+			problems.filter((p) => !/status of 400/.test(p)),
+			[],
+		);
 		await close();
 	},
 
@@ -296,12 +322,21 @@ export const tests = {
 		assert.match(await text(page.locator('.verdict')), /unknown/i);
 		await clean(page, 'empty');
 		await shoot(page, shots, 'state-empty');
-		assert.deepEqual(problems.filter((p) => !/status of 503/.test(p)), []);
+		assert.deepEqual(
+			problems.filter((p) => !/status of 503/.test(p)),
+			[],
+		);
 		await close();
 		// Stale and failed: what was there stays, and says that it is old.
 		({ page, problems, close } = await open(given.fixed, '/?from=now-5m'));
 		await settled(page);
-		await page.route('**/api/**', (route) => route.fulfill({ status: 500, contentType: 'application/json', body: '{"status":"error","errorType":"internal","error":"the disk is full"}' }));
+		await page.route('**/api/**', (route) =>
+			route.fulfill({
+				status: 500,
+				contentType: 'application/json',
+				body: '{"status":"error","errorType":"internal","error":"the disk is full"}',
+			}),
+		);
 		await page.getByText('stale: the disk is full').waitFor();
 		assert.match(await text(tile(page, 'E2E P99')), /> 60 s/);
 		await page.locator('.panel .state.error').first().waitFor();
@@ -331,7 +366,13 @@ export const tests = {
 		assert.match(await text(page.locator('.live')), /live/);
 		// A report comes, and what is shown changes with it, without being asked for.
 		const judged = await text(tile(page, 'Tokens/s out'));
-		await page.waitForFunction((old) => [...document.querySelectorAll('.tile')].some((t) => t.textContent.includes('Tokens/s out') && t.innerText.replace(/\s+/g, ' ').trim() !== old), judged);
+		await page.waitForFunction(
+			(old) =>
+				[...document.querySelectorAll('.tile')].some(
+					(t) => t.textContent.includes('Tokens/s out') && t.innerText.replace(/\s+/g, ' ').trim() !== old,
+				),
+			judged,
+		);
 		// Paused, it stays.
 		await page.getByRole('button', { name: 'Pause live updates' }).click();
 		await page.getByRole('button', { name: 'Resume live updates' }).waitFor();
@@ -361,7 +402,8 @@ export const tests = {
 		const statics = new Set(first);
 		const entry = await (await fetch(given.fixed + first.find((p) => p.endsWith('.js')))).text();
 		for (const [, name] of entry.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)) statics.add('/assets/' + name);
-		const total = [...seen.values()].reduce((a, b) => a + b, 0), shellSize = [...statics].reduce((a, p) => a + seen.get(p), 0);
+		const total = [...seen.values()].reduce((a, b) => a + b, 0),
+			shellSize = [...statics].reduce((a, p) => a + seen.get(p), 0);
 		console.log(`shell ${shellSize} bytes, all ${total} bytes, gzip`);
 		assert.ok(shellSize <= 40 * 1024 && total <= 120 * 1024, `shell ${shellSize}, all ${total}`);
 		// Clients without gzip get it plain; other paths are not there.

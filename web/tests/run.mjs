@@ -2,7 +2,6 @@
 import { chromium } from 'playwright-core';
 import { mkdirSync } from 'node:fs';
 
-
 const given = JSON.parse(process.argv[2]);
 const { tests } = await import(given.module ?? './page.mjs');
 const shotsAt = given.args.indexOf('--shots');
@@ -10,7 +9,10 @@ const shots = shotsAt >= 0 ? given.args[shotsAt + 1] : process.env.GOODPUT_SHOTS
 const wanted = given.args.filter((a, i) => !a.startsWith('-') && !(shotsAt >= 0 && i === shotsAt + 1));
 if (shots) mkdirSync(shots, { recursive: true });
 
-const browser = await chromium.launch({ executablePath: given.chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+const browser = await chromium.launch({
+	executablePath: given.chromium,
+	args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+});
 
 /** A page that keeps account: what it told its console, and where it went. */
 async function open(base, path, { width = 1440, height = 900, dark = false } = {}) {
@@ -25,7 +27,8 @@ async function open(base, path, { width = 1440, height = 900, dark = false } = {
 	return { page, problems, close: () => context.close() };
 }
 
-let passed = 0, failed = 0;
+let passed = 0,
+	failed = 0;
 for (const [name, test] of Object.entries(tests)) {
 	if (wanted.length && !wanted.includes(name)) continue;
 	const begin = Date.now();

@@ -1,8 +1,8 @@
 // PromQL: typed with completion, run as a graph and a table, and taken apart.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError, ask, useData, type Matrix } from '../api';
 import { plain } from '../format';
-import { children, explain, functions, keywords, print, typingAt, type Node } from '../promql';
+import { children, explain, print, type Node } from '../promql';
 import type { Scene } from '../scene';
 import { columnsOf, queryRange } from '../series';
 import { go, keep, kept } from '../state';
@@ -12,98 +12,17 @@ import { Chart } from '../ui/chart';
 import { Numbers, Panel } from '../ui/panel';
 import { tableOf } from '../ui/panels';
 import type { Line } from '../ui/plot';
+import { Editor } from './editor';
 
-const MOST_LINES = 24, MOST_ROWS = 500;
-
-/* ---- completion ---- */
-
-const lists = new Map<string, Promise<string[]>>();
-
-function list(path: string, metric?: string): Promise<string[]> {
-	const key = path + ' ' + (metric ?? '');
-	if (!lists.has(key)) {
-		const asked = ask<string[]>(path, metric ? { 'match[]': metric } : {}).then((a) => a.data);
-		asked.catch(() => lists.delete(key));
-		lists.set(key, asked);
-	}
-	return lists.get(key)!;
-}
-
-/* Names that begin so first, then those that hold it, then those that hold its letters in order. */
-function match(all: string[], word: string): string[] {
-	const w = word.toLowerCase(), loose = new RegExp([...w].map((c) => c.replace(/[^\w]/g, '\\$&')).join('.*'));
-	const weight = (name: string) => { const n = name.toLowerCase(); return n.startsWith(w) ? 0 : n.includes(w) ? 1 : loose.test(n) ? 2 : 3; };
-	return all.map((n) => [weight(n), n] as const).filter(([k]) => k < 3).sort((a, b) => a[0] - b[0] || a[1].length - b[1].length || a[1].localeCompare(b[1])).slice(0, 12).map(([, n]) => n);
-}
-
-interface Choice {
-	from: number;
-	items: string[];
-	at: number;
-}
-
-async function choicesAt(text: string, cursor: number): Promise<Choice | undefined> {
-	const typing = typingAt(text, cursor);
-	if (typing.kind === 'none') return undefined;
-	const all = typing.kind === 'value' ? await list(`/api/v1/label/${typing.label}/values`, typing.metric)
-		: typing.kind === 'label' ? await list('/api/v1/labels', typing.metric)
-		: [...Object.keys(functions), ...keywords, ...(await list('/api/v1/label/__name__/values'))];
-	const items = match(all.filter((n) => n !== '__name__'), typing.word).filter((n) => n !== typing.word);
-	return items.length ? { from: typing.from, items, at: 0 } : undefined;
-}
-
-function Editor({ text, change, run, error }: { text: string; change: (text: string) => void; run: () => void; error?: string }) {
-	const [choice, set] = useState<Choice | undefined>();
-	const ref = useRef<HTMLTextAreaElement>(null), asked = useRef(0);
-	const look = (value: string, cursor: number) => {
-		const mine = ++asked.current;
-		choicesAt(value, cursor).then((c) => mine === asked.current && set(c), () => set(undefined));
-	};
-	const take = (item: string) => {
-		const area = ref.current!, after = text.slice(area.selectionStart);
-		const tail = functions[item] && !after.startsWith('(') ? '(' : '';
-		const next = text.slice(0, choice!.from) + item + tail + after, cursor = choice!.from + item.length + tail.length;
-		asked.current++;
-		set(undefined);
-		// At once, so that what is typed next goes where it belongs.
-		area.value = next;
-		area.focus();
-		area.setSelectionRange(cursor, cursor);
-		change(next);
-	};
-	const onKey = (event: KeyboardEvent) => {
-		if (choice && ['ArrowDown', 'ArrowUp'].includes(event.key)) {
-			const n = choice.items.length;
-			set({ ...choice, at: (choice.at + (event.key === 'ArrowDown' ? 1 : n - 1)) % n });
-		} else if (choice && event.key === 'Tab' && !event.shiftKey) take(choice.items[choice.at]!);
-		else if (choice && event.key === 'Enter' && !event.ctrlKey && !event.metaKey) take(choice.items[choice.at]!);
-		else if (choice && event.key === 'Escape') { asked.current++; set(undefined); event.stopPropagation(); }
-		else if (event.key === 'Enter' && !event.shiftKey) { asked.current++; set(undefined); run(); }
-		else return;
-		event.preventDefault();
-	};
-	const where = /(\d+):(\d+)/.exec(error ?? '');
-	return (
-		<div class="editor">
-			<textarea ref={ref} class="query" value={text} rows={Math.min(8, text.split('\n').length + 1)} spellcheck={false} id="q" aria-label="PromQL" aria-haspopup="listbox" aria-autocomplete="list"
-				aria-controls="choices" aria-activedescendant={choice ? 'choice-' + choice.at : undefined} placeholder="sum(rate(vllm:generation_tokens_total[1m]))"
-				onInput={(e) => { change(e.currentTarget.value); look(e.currentTarget.value, e.currentTarget.selectionStart); }} onKeyDown={onKey} onBlur={() => setTimeout(() => set(undefined), 150)} />
-			<ul id="choices" role="listbox" aria-label="Completions" hidden={!choice}>
-				{choice?.items.map((item, i) => (
-					<li role="option" id={'choice-' + i} aria-selected={i === choice.at} onMouseDown={(e) => { e.preventDefault(); take(item); }}>
-						<code>{item}</code> <span class="dim">{functions[item] ?? ''}</span>
-					</li>
-				))}
-			</ul>
-			{error ? <p class="note" role="alert">{error}{where ? <span class="hidden"> line {where[1]}, column {where[2]}</span> : null}</p> : null}
-			{error && where ? <pre class="caret" aria-hidden="true">{text.split('\n')[Number(where[1]) - 1]}{'\n' + ' '.repeat(Math.max(0, Number(where[2]) - 1)) + '^'}</pre> : null}
-		</div>
-	);
-}
+const MOST_LINES = 24,
+	MOST_ROWS = 500;
 
 /* ---- results ---- */
 
-type Instant = { resultType: 'vector'; result: { metric: Record<string, string>; value: [number, string] }[] } | { resultType: 'scalar' | 'string'; result: [number, string] } | Matrix;
+type Instant =
+	| { resultType: 'vector'; result: { metric: Record<string, string>; value: [number, string] }[] }
+	| { resultType: 'scalar' | 'string'; result: [number, string] }
+	| Matrix;
 
 /* The legend shows only the labels that differ. */
 function namesOf(all: Record<string, string>[]): string[] {
@@ -112,27 +31,59 @@ function namesOf(all: Record<string, string>[]): string[] {
 	return all.map((l) => {
 		const shown = (differing.length ? differing : keys).filter((k) => l[k] !== undefined);
 		const name = shown.includes('__name__') ? l.__name__! : '';
-		const rest = shown.filter((k) => k !== '__name__').map((k) => `${k}="${l[k]}"`).join(', ');
-		return (name + (rest ? `{${rest}}` : '')) || 'value';
+		const rest = shown
+			.filter((k) => k !== '__name__')
+			.map((k) => `${k}="${l[k]}"`)
+			.join(', ');
+		return name + (rest ? `{${rest}}` : '') || 'value';
 	});
 }
 
 function Graph({ s, text }: { s: Scene; text: string }) {
 	const data = useData(text && s.ready ? `graph ${text} ${s.grid.key}` : '', s.tick, async (signal) => {
-		const grid = s.grid, begin = performance.now();
+		const grid = s.grid,
+			begin = performance.now();
 		const answer = await queryRange(text, grid, signal);
-		return { grid, columns: columnsOf(answer.data, grid.times), took: performance.now() - begin, notes: [...(answer.warnings ?? []), ...(answer.infos ?? [])] };
+		return {
+			grid,
+			columns: columnsOf(answer.data, grid.times),
+			took: performance.now() - begin,
+			notes: [...(answer.warnings ?? []), ...(answer.infos ?? [])],
+		};
 	});
-	const d = data.data, grid = d?.grid ?? s.grid;
+	const d = data.data,
+		grid = d?.grid ?? s.grid;
 	const lines: Line[] = useMemo(() => {
 		const names = namesOf((d?.columns ?? []).map((c) => c.labels));
 		return (d?.columns ?? []).map((c, i) => ({ label: names[i]!, values: c.values, color: `--c${(i % 8) + 1}`, dash: i >= 8 }));
 	}, [d]);
 	const notes = d ? [...d.notes, ...(lines.length > MOST_LINES ? [`the first ${MOST_LINES} of ${lines.length} series`] : [])] : [];
 	return (
-		<Panel wide title="Graph" basis={d ? `${lines.length} series · step ${grid.step} s · ${plain(d.took)} ms` : ''} error={data.error} loading={data.loading} stale={!!data.error && !!d} notes={notes}
-			empty={d && !lines.length ? 'The query is right, and there is nothing in this range that it selects.' : undefined} table={() => tableOf(grid, lines, '')}>
-			{d ? <Chart label="Result" times={grid.times} lines={lines.slice(0, MOST_LINES)} unit="" marks={s.marks} from={grid.from} to={grid.to} height={280} /> : data.error ? null : <Loading what="Result" />}
+		<Panel
+			wide
+			title="Graph"
+			basis={d ? `${lines.length} series · step ${grid.step} s · ${plain(d.took)} ms` : ''}
+			error={data.error}
+			loading={data.loading}
+			stale={!!data.error && !!d}
+			notes={notes}
+			empty={d && !lines.length ? 'The query is right, and there is nothing in this range that it selects.' : undefined}
+			table={() => tableOf(grid, lines, '')}
+		>
+			{d ? (
+				<Chart
+					label="Result"
+					times={grid.times}
+					lines={lines.slice(0, MOST_LINES)}
+					unit=""
+					marks={s.marks}
+					from={grid.from}
+					to={grid.to}
+					height={280}
+				/>
+			) : data.error ? null : (
+				<Loading what="Result" />
+			)}
 		</Panel>
 	);
 }
@@ -144,12 +95,31 @@ function ResultTable({ s, text }: { s: Scene; text: string }) {
 		return { answer: answer.data, at: s.range.to, took: performance.now() - begin };
 	});
 	const d = data.data;
-	const rows = !d ? [] : d.answer.resultType === 'vector' ? d.answer.result.map((r) => [JSON.stringify(r.metric), r.value[1]])
-		: d.answer.resultType === 'matrix' ? d.answer.result.map((r) => [JSON.stringify(r.metric), `${r.values.length} samples, newest ${r.values[r.values.length - 1]?.[1]}`]) : [['', (d.answer.result as [number, string])[1]]];
-	const shown = rows.slice(0, MOST_ROWS).map(([labels, value]) => [labels ? Object.entries(JSON.parse(labels)).map(([k, v]) => (k === '__name__' ? v : `${k}="${v}"`)).join(' ') || '{}' : 'scalar', value!]);
+	const rows = !d
+		? []
+		: d.answer.resultType === 'vector'
+			? d.answer.result.map((r) => [JSON.stringify(r.metric), r.value[1]])
+			: d.answer.resultType === 'matrix'
+				? d.answer.result.map((r) => [JSON.stringify(r.metric), `${r.values.length} samples, newest ${r.values[r.values.length - 1]?.[1]}`])
+				: [['', (d.answer.result as [number, string])[1]]];
+	const shown = rows.slice(0, MOST_ROWS).map(([labels, value]) => [
+		labels
+			? Object.entries(JSON.parse(labels))
+					.map(([k, v]) => (k === '__name__' ? v : `${k}="${v}"`))
+					.join(' ') || '{}'
+			: 'scalar',
+		value!,
+	]);
 	return (
-		<Panel wide title="Table" basis={d ? `at ${dateText(d.at, true)} · ${rows.length} rows · ${plain(d.took)} ms` : ''} error={data.error} loading={data.loading}
-			notes={rows.length > MOST_ROWS ? [`the first ${MOST_ROWS} of ${rows.length}`] : []} empty={d && !rows.length ? 'Nothing at the end of the range.' : undefined}>
+		<Panel
+			wide
+			title="Table"
+			basis={d ? `at ${dateText(d.at, true)} · ${rows.length} rows · ${plain(d.took)} ms` : ''}
+			error={data.error}
+			loading={data.loading}
+			notes={rows.length > MOST_ROWS ? [`the first ${MOST_ROWS} of ${rows.length}`] : []}
+			empty={d && !rows.length ? 'Nothing at the end of the range.' : undefined}
+		>
 			{d ? <Numbers caption="Result" table={{ heads: ['labels', 'value'], rows: shown }} /> : null}
 		</Panel>
 	);
@@ -158,10 +128,16 @@ function ResultTable({ s, text }: { s: Scene; text: string }) {
 /* ---- taken apart ---- */
 
 function Branch({ node, time, pick }: { node: Node; time: number; pick: (text: string) => void }) {
-	const text = print(node), literal = /Literal$/.test(node.type), matrix = node.type === 'matrixSelector' || node.type === 'subquery';
+	const text = print(node),
+		literal = /Literal$/.test(node.type),
+		matrix = node.type === 'matrixSelector' || node.type === 'subquery';
 	const counted = useData(literal ? '' : `count ${text} ${time}`, 0, async (signal) => {
 		const begin = performance.now();
-		const answer = await ask<Instant>('/api/v1/query', { query: matrix ? `count(count_over_time(${text}))` : `count(${text})`, time }, signal).catch((e) => {
+		const answer = await ask<Instant>(
+			'/api/v1/query',
+			{ query: matrix ? `count(count_over_time(${text}))` : `count(${text})`, time },
+			signal,
+		).catch((e) => {
 			// A scalar has no count.
 			if (e instanceof ApiError && e.kind === 'bad_data') return undefined;
 			throw e;
@@ -171,9 +147,24 @@ function Branch({ node, time, pick }: { node: Node; time: number; pick: (text: s
 	});
 	return (
 		<li>
-			<button type="button" class="quiet node" onClick={() => pick(text)} title="Edit and run this part"><code>{text}</code></button>
-			<div class="dim">{explain(node)}{counted.data ? ` · ${counted.data.rows} series · ${plain(counted.data.took)} ms` : counted.error ? ' · ' + counted.error.message : ''}</div>
-			{children(node).length ? <ul>{children(node).map((c) => <Branch node={c} time={time} pick={pick} />)}</ul> : null}
+			<button type="button" class="quiet node" onClick={() => pick(text)} title="Edit and run this part">
+				<code>{text}</code>
+			</button>
+			<div class="dim">
+				{explain(node)}
+				{counted.data
+					? ` · ${counted.data.rows} series · ${plain(counted.data.took)} ms`
+					: counted.error
+						? ' · ' + counted.error.message
+						: ''}
+			</div>
+			{children(node).length ? (
+				<ul>
+					{children(node).map((c) => (
+						<Branch node={c} time={time} pick={pick} />
+					))}
+				</ul>
+			) : null}
 		</li>
 	);
 }
@@ -182,8 +173,18 @@ function Explain({ s, text, pick }: { s: Scene; text: string; pick: (text: strin
 	const tree = useData('parse ' + text, 0, (signal) => ask<Node>('/api/v1/parse_query', { query: text }, signal).then((a) => a.data));
 	const time = useMemo(() => Math.floor(s.range.to), [text]);
 	return (
-		<Panel wide title="Explain" basis="each part: what it does, how many series it gives, how long it takes" error={tree.error} loading={tree.loading}>
-			{tree.data ? <ul class="tree"><Branch node={tree.data} time={time} pick={pick} /></ul> : null}
+		<Panel
+			wide
+			title="Explain"
+			basis="each part: what it does, how many series it gives, how long it takes"
+			error={tree.error}
+			loading={tree.loading}
+		>
+			{tree.data ? (
+				<ul class="tree">
+					<Branch node={tree.data} time={time} pick={pick} />
+				</ul>
+			) : null}
 		</Panel>
 	);
 }
@@ -197,8 +198,10 @@ function history(): string[] {
 }
 
 export default function Query({ s }: { s: Scene }) {
-	const asked = s.place.more.q ?? '', shown = (s.place.more.show ?? 'graph') as 'graph' | 'table' | 'explain';
-	const [text, change] = useState(asked), [error, tell] = useState<string | undefined>();
+	const asked = s.place.more.q ?? '',
+		shown = (s.place.more.show ?? 'graph') as 'graph' | 'table' | 'explain';
+	const [text, change] = useState(asked),
+		[error, tell] = useState<string | undefined>();
 	useEffect(() => change(asked), [asked]);
 	const run = async (wanted = text) => {
 		const query = wanted.trim();
@@ -226,23 +229,74 @@ export default function Query({ s }: { s: Scene }) {
 			<section class="panel" aria-label="Query">
 				<Editor text={text} change={change} run={() => run()} error={error} />
 				<div class="row">
-					<button type="button" onClick={() => run()}>Run</button>
-					<button type="button" onClick={format}>Format</button>
+					<button type="button" onClick={() => run()}>
+						Run
+					</button>
+					<button type="button" onClick={format}>
+						Format
+					</button>
 					<span class="row" role="group" aria-label="Show">
-						{(['graph', 'table', 'explain'] as const).map((m) => <button type="button" aria-pressed={shown === m} onClick={() => go({ more: { ...s.place.more, show: m === 'graph' ? '' : m } })}>{m}</button>)}
+						{(['graph', 'table', 'explain'] as const).map((m) => (
+							<button
+								type="button"
+								aria-pressed={shown === m}
+								onClick={() => go({ more: { ...s.place.more, show: m === 'graph' ? '' : m } })}
+							>
+								{m}
+							</button>
+						))}
 					</span>
 					<Copy text={location.href} what="link to this query" />
-					<label>Recent <select onChange={(e) => { const q = e.currentTarget.value; e.currentTarget.value = ''; if (q) run(q); }}><option value="">…</option>{history().map((q) => <option value={q}>{q.slice(0, 90)}</option>)}</select></label>
-					<label>Signal <select onChange={(e) => {
-						const id = e.currentTarget.value, found = s.bound?.engines.find((x) => x.promql[id])?.promql[id];
-						e.currentTarget.value = '';
-						if (found) import('../binding').then((b) => run(b.narrow(found, s.matchers, s.grid.window)));
-					}}><option value="">…</option>{metrics.map((m) => <option value={m.id}>{m.title}</option>)}</select></label>
+					<label>
+						Recent{' '}
+						<select
+							onChange={(e) => {
+								const q = e.currentTarget.value;
+								e.currentTarget.value = '';
+								if (q) run(q);
+							}}
+						>
+							<option value="">…</option>
+							{history().map((q) => (
+								<option value={q}>{q.slice(0, 90)}</option>
+							))}
+						</select>
+					</label>
+					<label>
+						Signal{' '}
+						<select
+							onChange={(e) => {
+								const id = e.currentTarget.value,
+									found = s.bound?.engines.find((x) => x.promql[id])?.promql[id];
+								e.currentTarget.value = '';
+								if (found) import('../binding').then((b) => run(b.narrow(found, s.matchers, s.grid.window)));
+							}}
+						>
+							<option value="">…</option>
+							{metrics.map((m) => (
+								<option value={m.id}>{m.title}</option>
+							))}
+						</select>
+					</label>
 				</div>
 				<p class="help">Enter runs, Shift+Enter begins a line, Tab takes a completion. The language is Prometheus 3's.</p>
 			</section>
-			{!asked ? <p class="state empty">Type a query, or choose a signal. Names, labels and values complete themselves as you type.</p>
-				: shown === 'graph' ? <Graph s={s} text={asked} /> : shown === 'table' ? <ResultTable s={s} text={asked} /> : <Explain s={s} text={asked} pick={(t) => { change(t); run(t); }} />}
+			{!asked ? (
+				<p class="state empty">Type a query, or choose a signal. Names, labels and values complete themselves as you type.</p>
+			) : shown === 'graph' ? (
+				<Graph s={s} text={asked} />
+			) : shown === 'table' ? (
+				<ResultTable s={s} text={asked} />
+			) : (
+				<Explain
+					s={s}
+					text={asked}
+					pick={(t) => {
+						change(t);
+						run(t);
+					}}
+				/>
+			)}
 		</>
 	);
 }

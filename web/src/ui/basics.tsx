@@ -17,8 +17,12 @@ export function Copy({ text, what }: { text: string; what: string }) {
 	};
 	return (
 		<span class="copy">
-			<button type="button" class="quiet" onClick={copy} aria-label={'Copy ' + what} title={'Copy ' + what}>copy</button>
-			<span role="status" class="told">{told}</span>
+			<button type="button" class="quiet" onClick={copy} aria-label={'Copy ' + what} title={'Copy ' + what}>
+				copy
+			</button>
+			<span role="status" class="told">
+				{told}
+			</span>
 		</span>
 	);
 }
@@ -26,7 +30,9 @@ export function Copy({ text, what }: { text: string; what: string }) {
 export function Code({ text, what }: { text: string; what: string }) {
 	return (
 		<div class="code">
-			<pre tabIndex={0} aria-label={what}><code>{text}</code></pre>
+			<pre tabIndex={0} aria-label={what}>
+				<code>{text}</code>
+			</pre>
 			<Copy text={text} what={what} />
 		</div>
 	);
@@ -35,11 +41,19 @@ export function Code({ text, what }: { text: string; what: string }) {
 const severities: Record<string, string> = { critical: '✖', warning: '▲', info: 'ℹ', fine: '✔', unknown: '?' };
 
 export function Severity({ of }: { of: string }) {
-	return <span class={'severity ' + of}><span aria-hidden="true">{severities[of] ?? '?'}</span> {of}</span>;
+	return (
+		<span class={'severity ' + of}>
+			<span aria-hidden="true">{severities[of] ?? '?'}</span> {of}
+		</span>
+	);
 }
 
 export function Simulated() {
-	return <span class="badge simulated" title="goodput_simulated_info is 1: this server is a stand-in, not an engine">simulated</span>;
+	return (
+		<span class="badge simulated" title="goodput_simulated_info is 1: this server is a stand-in, not an engine">
+			simulated
+		</span>
+	);
 }
 
 export function Failure({ error, what }: { error: ApiError; what: string }) {
@@ -52,7 +66,11 @@ export function Failure({ error, what }: { error: ApiError; what: string }) {
 }
 
 export function Loading({ what }: { what: string }) {
-	return <div class="state loading" role="status">{what} …</div>;
+	return (
+		<div class="state loading" role="status">
+			{what} …
+		</div>
+	);
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {
@@ -67,17 +85,30 @@ export function Ago({ at, ended }: { at: number; ended?: boolean }) {
 		return () => clearInterval(timer);
 	}, []);
 	const seconds = Math.max(0, now - at);
-	return <span>{seconds < 5 ? 'now' : durationText(seconds < 120 ? Math.floor(seconds) : Math.floor(seconds / 60) * 60) + (ended ? ' ago' : '')}</span>;
+	return (
+		<span>
+			{seconds < 5 ? 'now' : durationText(seconds < 120 ? Math.floor(seconds) : Math.floor(seconds / 60) * 60) + (ended ? ' ago' : '')}
+		</span>
+	);
 }
 
 /** A line of a few values, without axes. */
 export function Spark({ values, label, color }: { values: number[]; label: string; color?: string }) {
 	const known = values.filter((v) => isFinite(v));
-	if (known.length < 2) return <span class="dim" title={label}>–</span>;
-	const most = Math.max(...known), least = Math.min(0, ...known), width = 90, height = 20;
+	if (known.length < 2)
+		return (
+			<span class="dim" title={label}>
+				–
+			</span>
+		);
+	const most = Math.max(...known),
+		least = Math.min(0, ...known),
+		width = 90,
+		height = 20;
 	const x = (i: number) => ((i / (values.length - 1)) * width).toFixed(1);
 	const y = (v: number) => (height - 1 - ((v - least) / (most - least || 1)) * (height - 2)).toFixed(1);
-	let path = '', pen = false;
+	let path = '',
+		pen = false;
 	values.forEach((v, i) => {
 		if (isFinite(v)) path += (pen ? 'L' : 'M') + x(i) + ' ' + y(v);
 		pen = isFinite(v);
@@ -101,7 +132,9 @@ export function Dialog({ title, open, close, children }: { title: string; open: 
 			<div class="dialog">
 				<header>
 					<h2>{title}</h2>
-					<button type="button" class="quiet" onClick={close} aria-label="Close">✕</button>
+					<button type="button" class="quiet" onClick={close} aria-label="Close">
+						✕
+					</button>
 				</header>
 				{open ? children : null}
 			</div>

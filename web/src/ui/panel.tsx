@@ -43,8 +43,18 @@ export function Numbers({ table, caption }: { table: Table; caption: string }) {
 	return (
 		<div class="scroll" tabIndex={0} role="region" aria-label={caption + ', numbers'}>
 			<table>
-				<thead><tr>{table.heads.map((h) => <th scope="col">{h}</th>)}</tr></thead>
-				<tbody>{table.rows.map((row) => <tr>{row.map((text, i) => (i ? <td class="n">{text}</td> : <th scope="row">{text}</th>))}</tr>)}</tbody>
+				<thead>
+					<tr>
+						{table.heads.map((h) => (
+							<th scope="col">{h}</th>
+						))}
+					</tr>
+				</thead>
+				<tbody>
+					{table.rows.map((row) => (
+						<tr>{row.map((text, i) => (i ? <td class="n">{text}</td> : <th scope="row">{text}</th>))}</tr>
+					))}
+				</tbody>
 			</table>
 		</div>
 	);
@@ -58,29 +68,60 @@ export function Panel(p: PanelProps) {
 	return (
 		<section class={'panel ' + state + (p.wide ? ' wide' : '')} aria-labelledby={id} aria-busy={p.loading}>
 			<header>
-				<h2 id={id} title={p.help}>{p.title}</h2>
+				<h2 id={id} title={p.help}>
+					{p.title}
+				</h2>
 				<span class="dim">{p.basis}</span>
 				<span class="tools">
-					{p.queries?.length ? <button type="button" class="quiet" aria-expanded={open === 'query'} aria-label={'Query of ' + p.title} onClick={() => toggle('query')}>query</button> : null}
-					{p.table && !p.empty ? <button type="button" class="quiet" aria-expanded={open === 'table'} aria-label={'Numbers of ' + p.title} onClick={() => toggle('table')}>numbers</button> : null}
+					{p.queries?.length ? (
+						<button
+							type="button"
+							class="quiet"
+							aria-expanded={open === 'query'}
+							aria-label={'Query of ' + p.title}
+							onClick={() => toggle('query')}
+						>
+							query
+						</button>
+					) : null}
+					{p.table && !p.empty ? (
+						<button
+							type="button"
+							class="quiet"
+							aria-expanded={open === 'table'}
+							aria-label={'Numbers of ' + p.title}
+							onClick={() => toggle('table')}
+						>
+							numbers
+						</button>
+					) : null}
 				</span>
 			</header>
 			{p.help ? <p class="help">{p.help}</p> : null}
-			{p.notes?.map((text) => <p class="note">{text}</p>)}
-			{open === 'query' ? p.queries!.map((q) => (
-				<div class="asked">
-					<h3>{q.title}</h3>
-					<Code text={q.text} what={'query of ' + q.title} />
-					{q.partial ? <p class="dim">{q.partial}</p> : null}
-					<a href={addressWith({ view: '/query', more: { q: q.text } })}>open in Query</a>
-				</div>
-			)) : null}
+			{p.notes?.map((text) => (
+				<p class="note">{text}</p>
+			))}
+			{open === 'query'
+				? p.queries!.map((q) => (
+						<div class="asked">
+							<h3>{q.title}</h3>
+							<Code text={q.text} what={'query of ' + q.title} />
+							{q.partial ? <p class="dim">{q.partial}</p> : null}
+							<a href={addressWith({ view: '/query', more: { q: q.text } })}>open in Query</a>
+						</div>
+					))
+				: null}
 			{p.error ? <Failure error={p.error} what={p.title} /> : null}
 			{p.empty && !p.error ? <div class="state empty">{p.empty}</div> : null}
 			{open === 'table' && p.table ? (
 				<>
 					<Numbers table={p.table()} caption={p.title} />
-					<button type="button" onClick={() => save(p.title.replace(/\W+/g, '-') + '-' + dateText(Date.now() / 1000).replace(/\D+/g, ''), csvOf(p.table!()))}>Save as CSV</button>
+					<button
+						type="button"
+						onClick={() => save(p.title.replace(/\W+/g, '-') + '-' + dateText(Date.now() / 1000).replace(/\D+/g, ''), csvOf(p.table!()))}
+					>
+						Save as CSV
+					</button>
 				</>
 			) : null}
 			{!p.empty ? p.children : null}

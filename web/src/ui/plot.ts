@@ -47,24 +47,34 @@ export function colorOf(name: string): string {
 
 function alpha(color: string, share: number): string {
 	const hex = /^#(..)(..)(..)$/.exec(color);
-	return hex ? `rgba(${hex.slice(1).map((h) => parseInt(h, 16)).join(',')},${share})` : color;
+	return hex
+		? `rgba(${hex
+				.slice(1)
+				.map((h) => parseInt(h, 16))
+				.join(',')},${share})`
+		: color;
 }
 
 /* Triangles at bounds, and hatching towards where the true values lie. */
 function drawBounds(u: uPlot, lines: Line[]) {
-	const { ctx } = u, ratio = devicePixelRatio || 1, box = u.bbox;
+	const { ctx } = u,
+		ratio = devicePixelRatio || 1,
+		box = u.bbox;
 	ctx.save();
 	ctx.beginPath();
 	ctx.rect(box.left, box.top, box.width, box.height);
 	ctx.clip();
 	lines.forEach((line, n) => {
 		if (!line.bounds || !u.series[n + 1]!.show) return;
-		const color = colorOf(line.color), gap = 14 * ratio;
+		const color = colorOf(line.color),
+			gap = 14 * ratio;
 		let last = -Infinity;
 		ctx.strokeStyle = ctx.fillStyle = color;
 		line.bounds.forEach((way, i) => {
 			if (!way || !isFinite(line.values[i]!)) return;
-			const x = u.valToPos(u.data[0][i]!, 'x', true), y = u.valToPos(line.values[i]!, 'y', true), size = 4 * ratio;
+			const x = u.valToPos(u.data[0][i]!, 'x', true),
+				y = u.valToPos(line.values[i]!, 'y', true),
+				size = 4 * ratio;
 			if (x - last < gap && !(i && line.bounds![i - 1] !== way)) return;
 			last = x;
 			ctx.beginPath();
@@ -86,7 +96,9 @@ function drawBounds(u: uPlot, lines: Line[]) {
 }
 
 function drawMarks(u: uPlot, marks: Mark[]) {
-	const { ctx } = u, ratio = devicePixelRatio || 1, box = u.bbox;
+	const { ctx } = u,
+		ratio = devicePixelRatio || 1,
+		box = u.bbox;
 	const colors = { restart: '--bad', deploy: '--accent', finding: '--warn', other: '--dim' };
 	const letters = { restart: 'R', deploy: 'D', finding: 'F', other: 'A' };
 	ctx.save();
@@ -110,7 +122,9 @@ function drawMarks(u: uPlot, marks: Mark[]) {
 }
 
 function drawHeat(u: uPlot, heat: Heat) {
-	const { ctx } = u, times = u.data[0], color = colorOf('--heat');
+	const { ctx } = u,
+		times = u.data[0],
+		color = colorOf('--heat');
 	const most = Math.max(...heat.cells.flatMap((row) => row.filter((v) => isFinite(v))), 0);
 	const step = times.length > 1 ? times[1]! - times[0]! : 1;
 	ctx.save();
@@ -118,8 +132,10 @@ function drawHeat(u: uPlot, heat: Heat) {
 	heat.cells.forEach((row, r) =>
 		row.forEach((count, i) => {
 			if (!(count > 0)) return;
-			const left = u.valToPos(times[i]! - step, 'x', true), right = u.valToPos(times[i]!, 'x', true);
-			const low = u.valToPos(r, 'y', true), high = u.valToPos(r + 1, 'y', true);
+			const left = u.valToPos(times[i]! - step, 'x', true),
+				right = u.valToPos(times[i]!, 'x', true);
+			const low = u.valToPos(r, 'y', true),
+				high = u.valToPos(r + 1, 'y', true);
 			ctx.globalAlpha = 0.08 + 0.92 * Math.sqrt(count / most);
 			ctx.fillRect(left, high, Math.max(1, right - left), low - high);
 		}),
@@ -128,18 +144,36 @@ function drawHeat(u: uPlot, heat: Heat) {
 }
 
 function axes(o: PlotOptions): uPlot.Axis[] {
-	const stroke = colorOf('--dim'), grid = { stroke: colorOf('--grid'), width: 1 };
+	const stroke = colorOf('--dim'),
+		grid = { stroke: colorOf('--grid'), width: 1 };
 	const span = o.to - o.from;
 	const x: uPlot.Axis = {
-		stroke, grid, ticks: grid, font: '11px sans-serif',
-		values: (_, ticks) => ticks.map((t) => (span > 172800 ? dateText(t).slice(5, 16) : span > 1200 ? clockText(t).slice(0, 5) : clockText(t))),
-		space: 70, size: 28,
+		stroke,
+		grid,
+		ticks: grid,
+		font: '11px sans-serif',
+		values: (_, ticks) =>
+			ticks.map((t) => (span > 172800 ? dateText(t).slice(5, 16) : span > 1200 ? clockText(t).slice(0, 5) : clockText(t))),
+		space: 70,
+		size: 28,
 	};
-	const y: uPlot.Axis = { stroke, grid, ticks: grid, font: '11px sans-serif', size: 62, values: (_, ticks) => ticks.map((v) => (v === null ? '' : short(v, o.unit))) };
+	const y: uPlot.Axis = {
+		stroke,
+		grid,
+		ticks: grid,
+		font: '11px sans-serif',
+		size: 62,
+		values: (_, ticks) => ticks.map((v) => (v === null ? '' : short(v, o.unit))),
+	};
 	if (o.heat) {
-		const bounds = o.heat.bounds, every = Math.ceil(bounds.length / 9);
+		const bounds = o.heat.bounds,
+			every = Math.ceil(bounds.length / 9);
 		y.splits = () => bounds.map((_, i) => i + 1).filter((i) => i % every === 0);
-		y.values = (_, ticks) => ticks.map((v) => { const b = bounds[v - 1]; return b === undefined ? '' : isFinite(b) ? short(b, o.unit) : 'more'; });
+		y.values = (_, ticks) =>
+			ticks.map((v) => {
+				const b = bounds[v - 1];
+				return b === undefined ? '' : isFinite(b) ? short(b, o.unit) : 'more';
+			});
 	}
 	return [x, y];
 }
@@ -149,7 +183,10 @@ function scaleY(o: PlotOptions): uPlot.Scale {
 	if (o.log)
 		return {
 			distr: 3,
-			range: (_, low, high) => (low > 0 && isFinite(low) && isFinite(high) ? [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.05))] : [0.001, 1]),
+			range: (_, low, high) =>
+				low > 0 && isFinite(low) && isFinite(high)
+					? [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.05))]
+					: [0.001, 1],
 		};
 	return { range: (_, __, high) => [0, o.top ?? (high > 0 ? high * 1.08 : 1)] };
 }
@@ -160,8 +197,13 @@ export function plot(o: PlotOptions, element: HTMLElement): uPlot {
 	o.lines.forEach((line, i) => {
 		const color = colorOf(line.color);
 		series.push({
-			label: line.label, stroke: color, width: line.width ?? 1.5, dash: line.dash ? [5, 4] : undefined, show: !line.hidden,
-			spanGaps: false, points: { show: o.times.length < 3 },
+			label: line.label,
+			stroke: color,
+			width: line.width ?? 1.5,
+			dash: line.dash ? [5, 4] : undefined,
+			show: !line.hidden,
+			spanGaps: false,
+			points: { show: o.times.length < 3 },
 		});
 		if (line.fillTo !== undefined) bands.push({ series: [i + 1, line.fillTo + 1], fill: alpha(color, 0.14) });
 	});
@@ -176,16 +218,30 @@ export function plot(o: PlotOptions, element: HTMLElement): uPlot {
 			padding: [12, 8, 0, 0],
 			scales: { x: { time: true, range: () => [o.from, o.to] }, y: scaleY(o) },
 			axes: axes(o),
-			cursor: { sync: { key: 'goodput', setSeries: false, scales: ['x', null] as unknown as [string, string] }, drag: { x: true, y: false, setScale: false }, points: { size: 6 }, y: false },
+			cursor: {
+				sync: { key: 'goodput', setSeries: false, scales: ['x', null] as unknown as [string, string] },
+				drag: { x: true, y: false, setScale: false },
+				points: { size: 6 },
+				y: false,
+			},
 			hooks: {
-				draw: [(u) => { if (o.heat) drawHeat(u, o.heat); drawBounds(u, o.lines); drawMarks(u, o.marks); }],
+				draw: [
+					(u) => {
+						if (o.heat) drawHeat(u, o.heat);
+						drawBounds(u, o.lines);
+						drawMarks(u, o.marks);
+					},
+				],
 				setCursor: [(u) => o.onCursor(u.cursor.idx ?? null)],
-				setSelect: [(u) => {
-					if (u.select.width < 4) return;
-					const from = u.posToVal(u.select.left, 'x'), to = u.posToVal(u.select.left + u.select.width, 'x');
-					u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-					o.onZoom(from, to);
-				}],
+				setSelect: [
+					(u) => {
+						if (u.select.width < 4) return;
+						const from = u.posToVal(u.select.left, 'x'),
+							to = u.posToVal(u.select.left + u.select.width, 'x');
+						u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+						o.onZoom(from, to);
+					},
+				],
 			},
 		},
 		dataOf(o),
