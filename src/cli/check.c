@@ -122,9 +122,7 @@ const struct command command_check = {
 		"start; what needs two scrapes is unknown. A STORE is the file that goodput serve writes, at its newest sample or --at a "
 		"time; it is read only, also while it is being written. A folder of multi-process metric files (PROMETHEUS_MULTIPROC_DIR; "
 		"multiproc:DIR where it may be empty) is read as goodput collect does, twice. A URL that turns out to be a Prometheus is "
-		"asked as with --prometheus.
-
-"
+		"asked as with --prometheus.\n\n"
 		"A figure that cannot be known is shown as unknown, with the reason; a bound is shown as a bound.",
 	.examples = (const struct example[]){ { "goodput check localhost:8000", "Diagnose one vLLM server." },
 		{ "goodput check --prometheus http://prom:9090 --match '{job=\"vllm\"}'", "Diagnose the fleet that a Prometheus scrapes." },
