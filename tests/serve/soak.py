@@ -27,6 +27,23 @@ def metric(server, name):
     return float(found.group(1)) if found else 0.0
 
 
+class Witness(threading.Thread):
+    """Does nothing but wake up: counts the seconds in which this machine let a waiting program wait. What is late then is not the daemon's fault."""
+    STEP, LATE = 0.05, 0.25
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.stolen = 0
+
+    def run(self):
+        while True:
+            due = time.monotonic() + self.STEP
+            time.sleep(self.STEP)
+            late = time.monotonic() - due
+            if late > self.LATE:
+                self.stolen += 1 + int(late)
+
+
 class Soak:
     def __init__(self, seconds):
         self.seconds, self.stop, self.errors, self.asked = seconds, False, [], 0
@@ -70,6 +87,8 @@ class Soak:
         samples, scrapes = metric(self.server, "goodput_samples_appended_total"), metric(self.server, "goodput_scrapes_total")
         failed = metric(self.server, "goodput_scrapes_failed_total")
         cpu = metric(self.server, "process_cpu_seconds_total")
+        witness = Witness()
+        witness.start()
         threads = [threading.Thread(target=self.ask_on, args=(i,)) for i in range(QUERY_THREADS)]
         for t in threads:
             t.start()
@@ -96,8 +115,11 @@ class Soak:
               (samples, self.asked, len(self.errors), memory / 1e6, memory / max(1, samples), cpu / elapsed))
         expected = REPLICAS * elapsed
         assert not self.errors, self.errors[:5]
-        assert skipped <= injected * 2, "%d scrapes skipped" % skipped
-        assert scrapes >= expected - 2 * REPLICAS, "%d scrapes of %d" % (scrapes, expected)
+        if witness.stolen:
+            print("the machine stood still for others in about %d s: so many rounds may be late" % witness.stolen)
+        excused = witness.stolen * REPLICAS
+        assert skipped <= injected * 2 + excused, "%d scrapes skipped" % skipped
+        assert scrapes >= expected - 2 * REPLICAS - excused, "%d scrapes of %d" % (scrapes, expected)
         assert failed <= injected * 4, "%d scrapes failed, %d were made to" % (failed, injected * 3)
         status = self.server.end(signal.SIGTERM)
         assert status == 0, self.server.log()
