@@ -119,6 +119,11 @@ class Replay:
             when = self.moments[self.moment]
             return all((when, t) in self.seen for t, p in self.pages.items() if any(name == when for name, _ in p))
 
+    def again(self):
+        """Once more from the first page."""
+        with self.lock:
+            self.next = dict.fromkeys(self.pages, 0)
+
     def advance(self):
         with self.lock:
             self.open = True
