@@ -3,7 +3,7 @@
 
 /* Queries ask for the same again and again: every selector of a target for the times of its chunks, every refresh of a dashboard for the
  * same sections. What is small, so that finding it costs more than reading it, is kept; each place holds what came last. */
-enum { KEPT = 2048, KEPT_ROWS = 512, KEPT_BYTES = 2048 };
+enum { KEPT_TIMES = 2048, KEPT_ROWS = 512, KEPT_SECTIONS = 2 * KEPT_TIMES, KEPT_BYTES = 2048 };
 
 struct kept_times {
 	int64_t chunk;
@@ -16,8 +16,8 @@ struct kept_section {
 	uint32_t summary_len, packed_len;
 };
 struct kept {
-	struct kept_times times[KEPT];
-	struct kept_section sections[KEPT];
+	struct kept_times times[KEPT_TIMES];
+	struct kept_section sections[KEPT_SECTIONS];
 };
 
 static struct kept *kept_of(struct disk *disk)
@@ -29,10 +29,10 @@ static struct kept *kept_of(struct disk *disk)
 
 void kept_free(struct kept *kept)
 {
-	for (size_t i = 0; kept && i < KEPT; i++) {
+	for (size_t i = 0; kept && i < KEPT_TIMES; i++)
 		mem_free(kept->times[i].t);
+	for (size_t i = 0; kept && i < KEPT_SECTIONS; i++)
 		mem_free(kept->sections[i].bytes);
-	}
 	mem_free(kept);
 }
 
@@ -82,7 +82,7 @@ static struct times_list *times_read(struct disk *disk, int64_t chunk, struct ar
 
 struct times_list *times_fetch(struct disk *disk, int64_t chunk, struct arena *arena, size_t *count, struct error *e)
 {
-	struct kept_times *kept = &kept_of(disk)->times[(uint64_t)chunk % KEPT];
+	struct kept_times *kept = &kept_of(disk)->times[(uint64_t)chunk % KEPT_TIMES];
 	struct times_list *lists;
 
 	if (kept->t && kept->chunk == chunk) {
@@ -124,8 +124,8 @@ static bool section_read(struct disk *disk, int64_t id, struct str *summary, str
 bool section_fetch_packed(struct disk *disk, int64_t chunk, uint32_t section, struct str *summary, struct str *packed, struct error *e)
 {
 	int64_t id = chunk << SECTION_BITS | section;
-	/* The same section of chunks in a row has places in a row, so that they do not drive each other out. */
-	struct kept_section *kept = &kept_of(disk)->sections[((uint64_t)chunk + section * UINT64_C(389)) % KEPT];
+	/* Two sections side by side, of chunks in a row, do not drive each other out. */
+	struct kept_section *kept = &kept_of(disk)->sections[((uint64_t)chunk * 2 + section) % KEPT_SECTIONS];
 
 	if (kept->bytes && kept->id == id) {
 		*summary = str_of(kept->bytes, kept->summary_len);

@@ -37,6 +37,40 @@ static bool chunk_in_window(const struct reading *r, const struct chunk *chunk)
 	return chunk->t_last >= r->from_ms && chunk->t_first <= r->to_ms;
 }
 
+struct span {
+	size_t from, count;
+};
+
+static struct span window_of(const struct reading *r, const struct times_list *list)
+{
+	size_t from = r->from_ms == INT64_MIN ? 0 : times_after(list->t, list->count, r->from_ms - 1);
+	size_t to = times_after(list->t, list->count, r->to_ms);
+
+	return (struct span){ from, to > from ? to - from : 0 };
+}
+
+/* How many samples in the window a series can have of this chunk: of one that is there in part the times tell, as memory is made for all.
+ */
+static uint32_t chunk_rows(struct reading *r, const struct chunk *chunk)
+{
+	struct disk *disk = r->store->disk;
+	struct error e = { 0 };
+	size_t count = 0;
+	uint32_t rows = 0;
+
+	if (!chunk_in_window(r, chunk) || (chunk->t_first >= r->from_ms && chunk->t_last <= r->to_ms))
+		return chunk_in_window(r, chunk) ? chunk->rows : 0;
+	pthread_mutex_lock(&disk->reader_lock);
+	const struct times_list *lists = times_fetch(disk, chunk->id, &r->chunk, &count, &e);
+	for (size_t i = 0; lists && i < count; i++) {
+		size_t inside = window_of(r, &lists[i]).count;
+		rows = inside > rows ? (uint32_t)inside : rows;
+	}
+	pthread_mutex_unlock(&disk->reader_lock);
+	arena_reset(&r->chunk);
+	return rows; /* none when it cannot be read: then it is left out */
+}
+
 static struct touch *touch_of(struct reading *r, uint32_t number)
 {
 	struct touch *touch = r->by_set[number];
@@ -48,9 +82,9 @@ static struct touch *touch_of(struct reading *r, uint32_t number)
 	touch->wanted = ARENA_ARRAY(&r->scratch, struct gather *, touch->set->count);
 	struct chunk_range chunks = set_chunks(touch->set, r->from_ms, r->to_ms);
 	for (const struct chunk *chunk = chunks.first; chunk != chunks.end; chunk++)
-		if (chunk_in_window(r, chunk))
-			touch->cap += chunk->rows;
-	touch->cap += touch->set->group ? touch->set->group->rows : 0;
+		touch->cap += chunk_rows(r, chunk);
+	if (touch->set->group && touch->set->group->rows)
+		touch->cap += window_of(r, &(struct times_list){ touch->set->group->t, touch->set->group->rows }).count;
 	touch->t = touch->cap ? arena_alloc(r->arena, touch->cap * sizeof *touch->t) : NULL;
 	VEC_PUSH(&r->touched, touch);
 	return touch;
@@ -61,7 +95,8 @@ static void gather_begin(struct reading *r, struct gather *g)
 	const struct disk *disk = r->store->disk;
 	size_t sets = 0;
 
-	g->cap = g->series->count;
+	if (g->series->count)
+		g->cap = window_of(r, &(struct times_list){ g->series->t, g->series->count }).count;
 	for (uint32_t p = g->series->place; p != NO_PLACE; p = disk->places.items[p].next) {
 		struct touch *touch = disk->sets.items[disk->places.items[p].set] ? touch_of(r, disk->places.items[p].set) : NULL;
 		if (!touch || !touch->cap)
@@ -102,20 +137,8 @@ static void gather_times(struct reading *r, struct gather *g, size_t before, con
 
 /* ---- chunks ---- */
 
-struct span {
-	size_t from, count;
-};
-
-static struct span window_of(const struct reading *r, const struct times_list *list)
-{
-	size_t from = r->from_ms == INT64_MIN ? 0 : times_after(list->t, list->count, r->from_ms - 1);
-	size_t to = times_after(list->t, list->count, r->to_ms);
-
-	return (struct span){ from, to > from ? to - from : 0 };
-}
-
-/* The columns of a section that are asked for go to the end of what their series have; a series' room has place for all rows of the chunk.
- */
+/* The columns of a section that are asked for go to the end of what their series have: at once, or, of those that are there in part, the
+ * part. */
 static bool section_read(struct reading *r, struct touch *touch, const struct chunk *chunk, uint32_t number, const struct times_list *lists,
 	size_t list_count, size_t before, struct error *e)
 {
@@ -133,8 +156,11 @@ static bool section_read(struct reading *r, struct touch *touch, const struct ch
 	for (uint32_t i = 0; ok && i < count; i++) {
 		uint32_t list = section_list(&section, i);
 		struct gather *g = touch->wanted[start + i];
-		if (g && list != SECTION_ABSENT && lists[list].count <= g->cap - g->count && window_of(r, &lists[list]).count)
-			out[i] = g->v + g->count;
+		if (!g || list == SECTION_ABSENT)
+			continue;
+		size_t inside = window_of(r, &lists[list]).count, all = lists[list].count;
+		if (inside && inside <= g->cap - g->count)
+			out[i] = inside == all ? g->v + g->count : arena_alloc(&r->chunk, all * sizeof **out);
 	}
 	ok = ok && section_values(&section, data, lists, out, &r->chunk);
 	for (uint32_t i = 0; ok && i < count; i++) {
@@ -143,8 +169,8 @@ static bool section_read(struct reading *r, struct touch *touch, const struct ch
 		uint32_t list = section_list(&section, i);
 		struct gather *g = touch->wanted[start + i];
 		struct span span = window_of(r, &lists[list]);
-		if (span.from)
-			memmove(out[i], out[i] + span.from, span.count * sizeof *out[i]);
+		if (span.count < lists[list].count)
+			memcpy(g->v + g->count, out[i] + span.from, span.count * sizeof *out[i]);
 		gather_times(r, g, before, lists[list].t + span.from, span.count, list == 0);
 		g->count += span.count;
 	}
@@ -168,9 +194,9 @@ static bool chunk_read(struct reading *r, struct touch *touch, const struct chun
 	ok = lists && list_count;
 	if (ok) {
 		struct span span = window_of(r, &lists[0]);
-		ok = lists[0].count <= touch->cap - touch->rows ||
+		ok = span.count <= touch->cap - touch->rows ||
 		     database_damaged(r->store->disk->path, "a chunk has more rows than it says", e);
-		if (ok)
+		if (ok && span.count)
 			memcpy(touch->t + before, lists[0].t + span.from, span.count * sizeof *touch->t);
 		touch->rows += ok ? span.count : 0;
 	}
@@ -183,6 +209,15 @@ static bool chunk_read(struct reading *r, struct touch *touch, const struct chun
 
 /* ---- head ---- */
 
+/* In some row. */
+static bool column_is_absent(const struct group *g, uint32_t column, struct span span)
+{
+	for (size_t row = span.from; g->absent && row < span.from + span.count; row++)
+		if (!group_has(g, (uint32_t)row, column))
+			return true;
+	return false;
+}
+
 static void group_read(struct reading *r, struct touch *touch)
 {
 	const struct group *g = touch->set->group;
@@ -192,13 +227,15 @@ static void group_read(struct reading *r, struct touch *touch)
 	const struct times_list list = { g->t, g->rows };
 	struct span span = window_of(r, &list);
 	size_t before = touch->rows;
+	if (!span.count)
+		return;
 	memcpy(touch->t + before, g->t + span.from, span.count * sizeof *touch->t);
 	touch->rows += span.count;
 	for (uint32_t i = 0; span.count && i < touch->set->count; i++) {
 		struct gather *x = touch->wanted[i];
 		if (!x || x->series->group != g)
 			continue;
-		if (!g->absent) {
+		if (!column_is_absent(g, i, span)) {
 			for (size_t row = 0; row < span.count; row++)
 				x->v[x->count + row] = group_row(g, span.from + row)[i];
 			gather_times(r, x, before, g->t + span.from, span.count, true);
@@ -299,11 +336,11 @@ struct series_view *disk_select(
 	arena_init(&r.chunk);
 	r.gathers = ARENA_ARRAY(&r.scratch, struct gather, id_count + 1);
 	r.by_set = ARENA_ARRAY(&r.scratch, struct touch *, s->disk->sets.count + 1);
+	fetch_begin(s->disk);
 	for (size_t i = 0; i < id_count; i++) {
 		r.gathers[i].series = series_at(s, ids[i]);
 		gather_begin(&r, &r.gathers[i]);
 	}
-	fetch_begin(s->disk);
 	VEC_EACH (&r.touched, touch)
 		touch_read(&r, *touch);
 	fetch_end(s->disk);
