@@ -66,6 +66,7 @@ class Soak:
 
     def run(self):
         self.start()
+        sleeper, start = daemon.side_by_side.Sleeper(self.shop.path("probe")), time.monotonic()
         begin, memory, taken = time.time(), metric(self.server, "process_resident_memory_bytes"), time.time()
         samples, scrapes = metric(self.server, "goodput_samples_appended_total"), metric(self.server, "goodput_scrapes_total")
         failed = metric(self.server, "goodput_scrapes_failed_total")
@@ -94,11 +95,19 @@ class Soak:
               (elapsed, REPLICAS, scrapes, failed, injected, skipped, lateness * 1000))
         print("%d samples, %d queries, %d errors; memory grew by %.1f MB (%.1f bytes a sample); %.2f CPU" %
               (samples, self.asked, len(self.errors), memory / 1e6, memory / max(1, samples), cpu / elapsed))
+        # In a second in which the machine did not even wake a sleeper in time, or take 4 KiB, all scrapes may be late, and those of the next.
+        late = sleeper.late_seconds(start)
+        excused = 2 * late * REPLICAS
+        if late:
+            print("the machine was late in %d seconds" % late)
+        if "is late itself" in self.sim.log():
+            print("the simulator says that it was late itself: what was missed is not judged")
+            excused = REPLICAS * elapsed
         expected = REPLICAS * elapsed
         assert not self.errors, self.errors[:5]
-        assert skipped <= injected * 2, "%d scrapes skipped" % skipped
-        assert scrapes >= expected - 2 * REPLICAS, "%d scrapes of %d" % (scrapes, expected)
-        assert failed <= injected * 4, "%d scrapes failed, %d were made to" % (failed, injected * 3)
+        assert skipped <= injected * 2 + excused, "%d scrapes skipped" % skipped
+        assert scrapes >= expected - 2 * REPLICAS - excused, "%d scrapes of %d" % (scrapes, expected)
+        assert failed <= injected * 4 + excused, "%d scrapes failed, %d were made to" % (failed, injected * 3)
         status = self.server.end(signal.SIGTERM)
         assert status == 0, self.server.log()
 
