@@ -38,6 +38,41 @@ def free_ports(count=1):
     raise RuntimeError("no free port")
 
 
+class Sleeper:
+    """Notes when the machine let somebody sleep too long, or (with a file to write) wait for its disk: what is measured by the clock then says
+    nothing."""
+
+    def __init__(self, path=None):
+        self.late_at = []
+        threading.Thread(target=self.run, daemon=True).start()
+        if path:
+            threading.Thread(target=self.write, args=(path,), daemon=True).start()
+
+    def write(self, path):
+        with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
+            while True:
+                begin = time.monotonic()
+                file.write(b"x" * 4096)
+                os.fsync(file.fileno())
+                if time.monotonic() - begin > 0.3:
+                    self.late_at.extend(begin + i for i in range(int(time.monotonic() - begin) + 1))
+                time.sleep(0.5)
+
+    def run(self):
+        while True:
+            begin = time.monotonic()
+            time.sleep(0.05)
+            if time.monotonic() - begin > 0.15:
+                self.late_at.append(time.monotonic())
+
+    def was_late(self, since):
+        return any(at >= since for at in self.late_at)
+
+    def late_seconds(self, since):
+        """In how many seconds."""
+        return len({int(at) for at in self.late_at if at >= since})
+
+
 def units(suite):
     """What can run by itself."""
     for part in suite:

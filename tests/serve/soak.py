@@ -27,23 +27,6 @@ def metric(server, name):
     return float(found.group(1)) if found else 0.0
 
 
-class Witness(threading.Thread):
-    """Does nothing but wake up: counts the seconds in which this machine let a waiting program wait. What is late then is not the daemon's fault."""
-    STEP, LATE = 0.05, 0.25
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.stolen = 0
-
-    def run(self):
-        while True:
-            due = time.monotonic() + self.STEP
-            time.sleep(self.STEP)
-            late = time.monotonic() - due
-            if late > self.LATE:
-                self.stolen += 1 + int(late)
-
-
 class Soak:
     def __init__(self, seconds):
         self.seconds, self.stop, self.errors, self.asked = seconds, False, [], 0
@@ -83,12 +66,11 @@ class Soak:
 
     def run(self):
         self.start()
+        sleeper, start = daemon.side_by_side.Sleeper(self.shop.path("probe")), time.monotonic()
         begin, memory, taken = time.time(), metric(self.server, "process_resident_memory_bytes"), time.time()
         samples, scrapes = metric(self.server, "goodput_samples_appended_total"), metric(self.server, "goodput_scrapes_total")
         failed = metric(self.server, "goodput_scrapes_failed_total")
         cpu = metric(self.server, "process_cpu_seconds_total")
-        witness = Witness()
-        witness.start()
         threads = [threading.Thread(target=self.ask_on, args=(i,)) for i in range(QUERY_THREADS)]
         for t in threads:
             t.start()
@@ -113,14 +95,19 @@ class Soak:
               (elapsed, REPLICAS, scrapes, failed, injected, skipped, lateness * 1000))
         print("%d samples, %d queries, %d errors; memory grew by %.1f MB (%.1f bytes a sample); %.2f CPU" %
               (samples, self.asked, len(self.errors), memory / 1e6, memory / max(1, samples), cpu / elapsed))
+        # In a second in which the machine did not even wake a sleeper in time, or take 4 KiB, all scrapes may be late, and those of the next.
+        late = sleeper.late_seconds(start)
+        excused = 2 * late * REPLICAS
+        if late:
+            print("the machine was late in %d seconds" % late)
+        if "is late itself" in self.sim.log():
+            print("the simulator says that it was late itself: what was missed is not judged")
+            excused = REPLICAS * elapsed
         expected = REPLICAS * elapsed
         assert not self.errors, self.errors[:5]
-        if witness.stolen:
-            print("the machine stood still for others in about %d s: so many rounds may be late" % witness.stolen)
-        excused = witness.stolen * REPLICAS
         assert skipped <= injected * 2 + excused, "%d scrapes skipped" % skipped
         assert scrapes >= expected - 2 * REPLICAS - excused, "%d scrapes of %d" % (scrapes, expected)
-        assert failed <= injected * 4, "%d scrapes failed, %d were made to" % (failed, injected * 3)
+        assert failed <= injected * 4 + excused, "%d scrapes failed, %d were made to" % (failed, injected * 3)
         status = self.server.end(signal.SIGTERM)
         assert status == 0, self.server.log()
 

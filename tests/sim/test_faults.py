@@ -18,25 +18,7 @@ SPEC = ['--speculative-config', '{"method":"eagle3","num_speculative_tokens":3,"
 NIXL = ['--kv-transfer-config', '{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}']
 
 
-class Sleeper:
-    """Notes when the machine let somebody sleep too long."""
-
-    def __init__(self):
-        self.late_at = []
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        while True:
-            begin = time.monotonic()
-            time.sleep(0.05)
-            if time.monotonic() - begin > 0.15:
-                self.late_at.append(time.monotonic())
-
-    def was_late(self, since):
-        return any(at >= since for at in self.late_at)
-
-
-sleeper = Sleeper()
+sleeper = side_by_side.Sleeper()
 
 
 class Scene:
