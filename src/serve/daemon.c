@@ -223,6 +223,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 
 	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
 	mallopt(M_ARENA_MAX, 1); /* queries take large blocks and give them back: a heap for each worker would keep them all */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* ... and what is large goes back to the system at once, whatever lies behind it */
 	signal(SIGPIPE, SIG_IGN);
 	daemon_init(d, options, stop);
 	bool ok = keeping_open(d, e) && listen_on(d, e);
