@@ -58,9 +58,15 @@ static bool setup_operands(struct bench *b, const struct option_strings *operand
 		else
 			url = operands->items[i];
 	}
-	if (url)
-		b->url = arena_str(&b->arena, str_from(url));
-	else if (a->host || a->port)
+	if (url) { /* OpenAI's own base URLs end with /v1, as our paths begin */
+		struct str base = str_from(url);
+
+		while (str_ends(base, STR("/")))
+			base.len--;
+		if (str_ends(base, STR("/v1")))
+			base.len -= 3;
+		b->url = arena_str(&b->arena, base);
+	} else if (a->host || a->port)
 		b->url = arena_printf(&b->arena, "http://%s:%lld", a->host ? a->host : "127.0.0.1", a->port ? (long long)a->port : 8000LL);
 	else {
 		error_set(e, EXIT_USAGE, "which server?");
