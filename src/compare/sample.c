@@ -7,7 +7,7 @@
 
 /* Measured on pairs of equal servers (tests/unit/test_compare.c): with twelve blocks of unmatched runs 8 of 100 verdicts fail at high load,
  * with six at most 4.3; matched ones share their bursts, and none of 400 fails with twelve. */
-enum { BLOCKS_MATCHED = 12, BLOCKS_APART = 6, DRAWS = 400, TAIL_LEAST = 5 };
+enum { BLOCKS_MATCHED = 12, BLOCKS_APART = 6, BLOCKS_MOST = 1024, DRAWS = 400, TAIL_LEAST = 5 };
 
 /* ---- blocks ---- */
 
@@ -69,7 +69,7 @@ static double side_seconds(const struct compare_side *side)
 int64_t blocks_length(const struct compare_side *a, const struct compare_side *b, bool matched)
 {
 	double first = side_seconds(a), second = side_seconds(b), shorter = first < second ? first : second;
-	double length = shorter / (matched ? BLOCKS_MATCHED : BLOCKS_APART);
+	double length = fmax(shorter / (matched ? BLOCKS_MATCHED : BLOCKS_APART), fmax(first, second) / BLOCKS_MOST);
 
 	return length > 1e-6 ? llround(length * 1e9) : 1000;
 }
