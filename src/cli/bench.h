@@ -81,7 +81,7 @@ struct bench_run {
 /* bench_setup.c: reads and checks everything before any load is sent. */
 bool bench_open(struct bench *b, const struct bench_arguments *a, const struct option_strings *operands, struct error *e);
 void bench_close(struct bench *b);
-/* Fills in the model's name from /v1/models when none was given, waits until the endpoint answers, and sends one request. */
+/* bench_probe.c: fills in the model's name from /v1/models when none was given, waits until the endpoint answers, and sends one request. */
 bool bench_probe(struct bench *b, struct error *e);
 
 /* bench_fingerprint.c: adds what the server says of itself to the run's facts; nothing where it does not. */

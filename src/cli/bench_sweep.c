@@ -247,6 +247,8 @@ static bool thresholds_save(const struct sweep *s, struct error *e)
 	if (!step || isnan(step->prompt_tokens) || isnan(step->output_tokens))
 		return error_set(e, EXIT_UNKNOWN, "no thresholds: %s",
 			step ? "the server does not tell how long prompts and answers are" : "no rate held the limits");
+	if (step->client_bound)
+		return error_set(e, EXIT_UNKNOWN, "no thresholds: at the highest rate that held the client was the bottleneck");
 	knee = (struct bench_knee){ held, step->engines, step->prompt_tokens, step->output_tokens, step->ttft_p99_ms, step->tpot_p99_ms,
 		step->e2e_p99_ms };
 	if (!bench_thresholds_write(s->b, &knee, e))

@@ -12,7 +12,7 @@ enum { PERCENTILES = sizeof percentiles / sizeof *percentiles };
 
 void estimate_json(struct json *j, const char *key, const struct estimate *e)
 {
-	if (isnan(e->value)) {
+	if (isnan(e->value) && isnan(e->low) && isnan(e->high)) {
 		json_null(j, key);
 		return;
 	}

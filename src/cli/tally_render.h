@@ -8,7 +8,7 @@
 
 /* Members of the object that is open. price_per_hour NaN: no cost. */
 void tally_json(struct json *j, const struct tally *t, double price_per_hour);
-/* An object {"value","low","high","n"} (ends without a bound are null), or null where there is no value. */
+/* An object {"value","low","high","n"} without what is not known (only a bound: no value), or null where nothing is. */
 void estimate_json(struct json *j, const char *key, const struct estimate *e);
 
 void tally_page(struct page *p, const struct tally *t, double price_per_hour);

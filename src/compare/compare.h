@@ -4,8 +4,7 @@
  * Requests of one run share a batch, a queue and a cache, so they are no independent sample. The time of each run is cut into blocks; how
  * much the blocks differ beyond what independent requests would, makes the sample smaller (its *effective* size), and intervals are those
  * of order statistics (quantiles), Wilson (shares) and Student (means) at that size. Where both sides sent the same requests at the same
- * times, blocks are matched and what they have in common cancels. Differences are relative for times, absolute for shares; their interval
- * is put together from both sides' own (MOVER). */
+ * times, blocks are matched and what they have in common cancels. Differences are relative for times, absolute for shares. */
 #ifndef GOODPUT_COMPARE_COMPARE_H
 #define GOODPUT_COMPARE_COMPARE_H
 

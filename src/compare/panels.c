@@ -158,20 +158,33 @@ static struct estimate relative_change(const struct estimate *a, const struct es
 	return (struct estimate){ expm1(d.value), expm1(d.low), expm1(d.high), d.count };
 }
 
-static void set_change(struct compare_panel *p, double confidence, double quantile_error)
+/* `log_error`: of the logarithm of the ratio; not used for shares. */
+static void set_change(struct compare_panel *p, double confidence, double log_error)
 {
-	double z = normal_quantile((1 + confidence) / 2);
+	double z = normal_quantile((1 + confidence) / 2), value = log(p->b.value / p->a.value), reach = z * log_error;
 
-	if (p->spec->kind == COMPARE_QUANTILE) {
-		double value = log(p->b.value / p->a.value), reach = z * quantile_error;
-
-		p->change = (struct estimate){ expm1(value), expm1(value - reach), expm1(value + reach), p->a.count };
-		p->error = quantile_error;
+	if (p->spec->kind == COMPARE_SHARE) {
+		p->change = difference(&p->a, &p->b, p->correlation);
+		p->error = (p->change.high - p->change.low) / (2 * z);
 		return;
 	}
-	p->change =
-		p->spec->kind == COMPARE_SHARE ? difference(&p->a, &p->b, p->correlation) : relative_change(&p->a, &p->b, p->correlation);
-	p->error = (p->change.high - p->change.low) / (2 * z);
+	p->change = (struct estimate){ expm1(value), expm1(value - reach), expm1(value + reach), p->a.count };
+	p->error = log_error;
+	if (!(p->a.value > 0) || !(p->b.value > 0)) /* no ratio */
+		p->change = (struct estimate){ NAN, NAN, NAN, p->a.count };
+}
+
+static double log_error(const struct compare_panel *p, const struct sample *a, const struct sample *b, bool matched, double confidence)
+{
+	switch (p->spec->kind) {
+	case COMPARE_QUANTILE: return sample_quantile_error(a, b, p->spec->q, matched, confidence);
+	case COMPARE_MEAN:
+		return sample_ratio_error(a, b, p->a.value * (double)a->v.count, p->b.value * (double)b->v.count, matched, confidence);
+	case COMPARE_RATE: return sample_ratio_error(a, b, p->a.value * a->seconds, p->b.value * b->seconds, matched, confidence);
+	case COMPARE_SHARE:
+	case COMPARE_COUNT: break;
+	}
+	return NAN;
 }
 
 void panel_set_change(struct compare_panel *p, double confidence)
@@ -239,7 +252,7 @@ static bool make_from_samples(struct compare_panel *p, const struct panel_input 
 	p->a = sample_estimate(a, spec, confidence, &p->effective_a);
 	p->b = sample_estimate(b, spec, confidence, &p->effective_b);
 	p->correlation = in->matched ? sample_correlation(a, b) : 0;
-	set_change(p, confidence, spec->kind == COMPARE_QUANTILE ? sample_quantile_error(a, b, spec->q, in->matched, confidence) : NAN);
+	set_change(p, confidence, log_error(p, a, b, in->matched, confidence));
 	return true;
 }
 

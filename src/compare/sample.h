@@ -46,6 +46,10 @@ double sample_correlation(const struct sample *a, const struct sample *b);
  * matched), widened for their small number. NaN when the tail is next to empty. */
 double sample_quantile_error(const struct sample *a, const struct sample *b, double q, bool matched, double confidence);
 
+/* Standard error of log(b / a) of two means or rates, from the block sums that sample_estimate left: of matched blocks their differences,
+ * so that what both sides have in common cancels. `total_a`, `total_b`: what the sums are shares of. */
+double sample_ratio_error(const struct sample *a, const struct sample *b, double total_a, double total_b, bool matched, double confidence);
+
 /* What panels.c takes of a request. */
 double compare_value(int value, const struct timeline *t, const struct slo_set *slo);
 

@@ -282,6 +282,8 @@ static void call_end_answer(struct call *call, const struct stream_end *end)
 		openai_stream_end(&call->answer, end_of(end), t_ns);
 	else
 		openai_stream_fail(&call->answer, error_of(end->failure), str_from(end->detail), t_ns);
+	if (t->outcome == TIMELINE_ERROR && !t->message[0])
+		timeline_set_message(t, end->detail[0] ? str_from(end->detail) : STR("the answer is whole and says nothing"));
 	if (end->times.sent)
 		t->sent_ns = end->times.sent - call->worker->load->epoch_ns;
 	t->notes |=

@@ -35,10 +35,10 @@ def readings_of(document, side):
         name += "_s" if panel["unit"] == "ms" else ""
         if side:
             got = panel[side]
-            readings[name] = value(got and got["value"] * scale)
+            readings[name] = value(got["value"] * scale if got and "value" in got else None)
         else:
             got = panel["change"]
-            readings[name.removesuffix("_s") + "_change"] = value(got and got["value"])
+            readings[name.removesuffix("_s") + "_change"] = value(got.get("value") if got else None)
     mix = document.get("prompt_mix")
     if mix and side:
         readings["long_prompt_share"] = value(long_share(mix, side))

@@ -177,6 +177,24 @@ class Compare(CliTest):
         few = "\n".join(records(1).split("\n")[:10]) + "\n"
         self.assertEqual(self.pair(3, few, few)["reasons"][0]["id"], "not-comparable-too-few")
 
+    def test_odd_records(self):
+        """Nothing due, nothing measured, ends of time: refused or judged, never a crash."""
+        odd = {
+            "none": [], "at_once": [{"due": 5, "submitted": 5, "first_output": 9, "last_output": 9, "completed": 9, "prompt_tokens": 0}] * 50,
+            "errors": [{"due": i, "submitted": i, "outcome": "error", "error": "reset"} for i in range(50)],
+            "no_times": [{"evaluation": True}] * 50,
+            "years": [{"due": i * 5e10, "submitted": i * 5e10, "first_output": i * 5e10 + 1, "last_output": i * 5e10 + 2, "completed": i * 5e10 + 2,
+                       "output_tokens": 4294967294, "prompt_tokens": 4294967294} for i in range(50)],
+        }
+        paths = [self.path(name + ".jsonl", json.dumps({"schema": "goodput.records/1"}) + "\n" + "".join(
+            json.dumps({"id": i, "outcome": "ok", **members}) + "\n" for i, members in enumerate(requests))) for name, requests in odd.items()]
+        for a in paths:
+            for b in paths:
+                result = goodput("compare", a, b, "--anyway", "--json", "--goodput", "ttft:5")
+                self.assertIn(result.status, (0, 2, 3), (a, b, result.err))
+                self.no_crash(result)
+                self.assertTrue(json.loads(result.out)["verdict"]["text"])
+
     def test_several_runs_in_turn(self):
         files = [self.path(f"r{i}.jsonl", records(10 + i // 2, ttft_scale=1.15 if i % 2 else 1, noise=i)) for i in range(4)]
         d = self.document(2, "compare", *files)

@@ -46,7 +46,7 @@ def failing(server, mode, error, status=None, options=()):
     assert len(d['errors']) == 1, d['errors']
     e = d['errors'][0]
     assert e['class'] == error and e['count'] == 4 and e['hint'], e
-    assert e.get('status') == status, e
+    assert e.get('status') == status and e.get('example'), e
     return e
 
 

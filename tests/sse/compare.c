@@ -108,7 +108,6 @@ static void add_counts(json_t *got, const struct outcome *o)
 	json_object_set_new(got, "single_delivery", json_boolean(timeline_is_single_delivery(t)));
 	json_object_set_new(got, "comments", json_pack("I", (json_int_t)t->comments));
 	json_object_set_new(got, "bad_events", json_pack("I", (json_int_t)t->bad_events));
-	json_object_set_new(got, "choices", choices(o));
 }
 
 static void add_outcome(json_t *got, const struct outcome *o)
@@ -125,7 +124,6 @@ static void add_outcome(json_t *got, const struct outcome *o)
 	json_object_set_new(got, "streamed", json_boolean(!(t->notes & TIMELINE_NOT_STREAMED)));
 	json_object_set_new(got, "request_id", text_or_null(o->request_id));
 	json_object_set_new(got, "keep_alive", json_boolean(o->keep_alive));
-	json_object_set_new(got, "text", text(&o->texts[0].text));
 	json_object_set_new(got, "text_len", json_pack("I", (json_int_t)o->texts[0].text.len));
 	json_object_set_new(got, "reasoning", text(&o->texts[0].reasoning));
 	json_object_set_new(got, "tool_args", text(&o->texts[0].tool_arguments));
@@ -174,28 +172,36 @@ static void print_difference(const char *name, const char *key, const json_t *ex
 }
 
 /* text_sha1 stands for a text too long to list. */
-static void hex_digest(const struct buf *said, char *digest)
+static const char *hex_digest(struct transcript *t, const struct buf *said)
 {
 	unsigned char bytes[SHA_DIGEST_LENGTH];
 
+	if (t->digest[0] && str_eq(buf_str(said), buf_str(&t->known)))
+		return t->digest; /* as with the cut before */
 	SHA1((const unsigned char *)(said->ptr ? said->ptr : ""), said->len, bytes);
 	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(digest + 2 * i, 3, "%02x", bytes[i]);
+		snprintf(t->digest + 2 * i, 3, "%02x", bytes[i]);
+	buf_reset(&t->known);
+	buf_add(&t->known, buf_str(said));
+	return t->digest;
 }
 
-size_t transcript_compare(const struct transcript *t, const struct outcome *o, const char *name, const char *how)
+size_t transcript_compare(struct transcript *t, const struct outcome *o, const char *name, const char *how)
 {
 	json_t *got = json_object(), *value, *stall = json_object_get(t->expected, "stall_ms");
 	size_t differences = 0;
 	const char *key;
-	char digest[2 * SHA_DIGEST_LENGTH + 1];
 
+	/* Long texts are costly as JSON, and made only where they are compared. */
+	if (!json_object_get(t->expected, "text_sha1"))
+		json_object_set_new(got, "text", text(&o->texts[0].text));
+	if (json_object_get(t->expected, "choices"))
+		json_object_set_new(got, "choices", choices(o));
 	add_outcome(got, o);
 	add_times(got, &o->timeline);
 	add_counts(got, o);
 	add_deliveries(got, &o->timeline, stall ? json_number_value(stall) : 500);
-	hex_digest(&o->texts[0].text, digest);
-	json_object_set_new(got, "text_sha1", json_string(digest));
+	json_object_set_new(got, "text_sha1", json_string(hex_digest(t, &o->texts[0].text)));
 	json_object_foreach(t->expected, key, value) if (!is_input(key) &&
 							 !(strcmp(key, "text") == 0 && json_object_get(t->expected, "text_sha1")) &&
 							 !equal(value, json_object_get(got, key)))

@@ -67,6 +67,7 @@ bool transcript_load(struct transcript *t, struct arena *arena, const char *json
 	json_error_t error;
 
 	*t = (struct transcript){ 0 };
+	buf_init(&t->known, 64 << 20);
 	t->expected = json_load_file(json_path, 0, &error);
 	if (!json_is_object(t->expected))
 		return complain(json_path, error.text);
@@ -80,6 +81,7 @@ bool transcript_load(struct transcript *t, struct arena *arena, const char *json
 void transcript_fini(struct transcript *t)
 {
 	json_decref(t->expected);
+	buf_fini(&t->known);
 	mem_free(t->steps);
 }
 

@@ -1,21 +1,13 @@
 /* transcripts: feeds recorded answers to the stream accounting and compares every value with what is expected: as recorded, the reads of a
- * moment joined, byte by byte, and with every read cut in two at every byte (reads above 8 KiB: near both ends and at a prime stride,
- * unless --all). */
+ * moment joined, byte by byte, and with every read cut in two at every byte. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "transcript.h"
 
 #include <string.h>
 
-enum { SPLIT_ALL_BELOW = 8192, SPLIT_NEAR = 256, SPLIT_STRIDE = 97 };
-
-static bool is_cut_here(size_t len, size_t at, bool all)
-{
-	return all || len <= SPLIT_ALL_BELOW || at < SPLIT_NEAR || len - at < SPLIT_NEAR || at % SPLIT_STRIDE == 0;
-}
-
 /* Differences, of the first way of feeding that has any. */
-static size_t run_transcript(const struct transcript *t, const char *name, bool all, size_t *runs)
+static size_t run_transcript(struct transcript *t, const char *name, size_t *runs)
 {
 	const struct cutting ways[] = { { 0 }, { .joined = true }, { .piece = 1 } };
 	static const char *const how[] = { "as recorded", "joined", "byte by byte" };
@@ -33,8 +25,6 @@ static size_t run_transcript(const struct transcript *t, const char *name, bool 
 		for (size_t at = 1; at < len && !wrong; at++) {
 			char text[64];
 
-			if (!is_cut_here(len, at, all))
-				continue;
 			snprintf(text, sizeof text, "line %zu cut at byte %zu", step + 1, at);
 			transcript_feed(t, &(struct cutting){ .step = step, .split = at }, &o);
 			wrong = transcript_compare(t, &o, name, text);
@@ -49,7 +39,7 @@ struct counts {
 	size_t passed, failed, skipped, runs;
 };
 
-static void run_file(const char *path, bool all, struct counts *counts)
+static void run_file(const char *path, struct counts *counts)
 {
 	struct transcript t;
 	struct arena arena;
@@ -57,7 +47,7 @@ static void run_file(const char *path, bool all, struct counts *counts)
 	arena_init(&arena);
 	if (!transcript_load(&t, &arena, path))
 		counts->failed++;
-	else if (run_transcript(&t, path, all, &counts->runs))
+	else if (run_transcript(&t, path, &counts->runs))
 		counts->failed++;
 	else
 		counts->passed++;
@@ -66,7 +56,7 @@ static void run_file(const char *path, bool all, struct counts *counts)
 }
 
 /* Every NAME.json of the folder that has its NAME.jsonl beside it. */
-static bool run_folder(const char *path, bool all, struct counts *counts)
+static bool run_folder(const char *path, struct counts *counts)
 {
 	struct arena arena;
 	struct error e;
@@ -87,35 +77,32 @@ static bool run_folder(const char *path, bool all, struct counts *counts)
 			counts->skipped++;
 			continue;
 		}
-		run_file(file, all, counts);
+		run_file(file, counts);
 	}
 	arena_fini(&arena);
 	return names;
 }
 
 /* NAME.jsonl is as good a name for a transcript as NAME.json. */
-static bool run_path(const char *path, bool all, struct counts *counts)
+static bool run_path(const char *path, struct counts *counts)
 {
 	char file[4096];
 	size_t len = strlen(path);
 
 	if (file_is_folder(path))
-		return run_folder(path, all, counts);
+		return run_folder(path, counts);
 	snprintf(file, sizeof file, "%.*s", (int)(len > 6 && strcmp(path + len - 6, ".jsonl") == 0 ? len - 1 : len), path);
-	run_file(file, all, counts);
+	run_file(file, counts);
 	return true;
 }
 
 int main(int argc, char **argv)
 {
 	struct counts counts = { 0 };
-	bool all = false, ok = true;
+	bool ok = true;
 
 	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--all") == 0)
-			all = true;
-		else
-			ok = run_path(argv[i], all, &counts) && ok;
+		ok = run_path(argv[i], &counts) && ok;
 	printf("%zu feeds\n%zu passed, %zu failed, %zu skipped\n", counts.runs, counts.passed, counts.failed, counts.skipped);
 	return !ok || counts.failed || !counts.passed;
 }

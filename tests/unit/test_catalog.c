@@ -528,9 +528,25 @@ static void versions(void **state)
 	assert_true(version_within(STR("0.1"), STR_EMPTY, STR_EMPTY));
 }
 
+/* Measured thresholds say how long they are good for, and are left out afterwards. */
+static void thresholds(void **state)
+{
+	struct catalog fresh = load("thresholds: {workload: abc, rate: 3, expires: \"2999-01-01T00:00:00Z\"}\n" METRICS);
+	struct catalog old = load("thresholds: {workload: abc, rate: 3, expires: \"2001-01-01T00:00:00Z\"}\n" METRICS);
+
+	assert_int_equal(fresh.metrics.count, 3);
+	assert_int_equal(old.metrics.count, 0);
+	catalog_fini(&fresh);
+	catalog_fini(&old);
+	assert_refused("thresholds: {workload: abc}\n", 1, 13, "\"expires\" is a time", NULL);
+	assert_refused("thresholds: {expires: soon}\n", 1, 13, "\"expires\" is a time", NULL);
+	assert_refused("thresholds: {expire: now}\n", 1, 14, "unknown key", "did you mean \"expires\"?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(thresholds),
 		cmocka_unit_test(embedded_catalogue),
 		cmocka_unit_test(no_orphan_metrics),
 		cmocka_unit_test(documents),
