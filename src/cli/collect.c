@@ -112,7 +112,7 @@ static int collect_once(const struct collect_arguments *a, const char *path)
 		fault_log(&r->faults[i]);
 	collector_page(c, (enum collect_format)a->format, &page);
 	if (a->own_metrics)
-		collector_own_page(c, (enum collect_format)a->format, &page);
+		collector_own_page(c, &page);
 	collect_page_end((enum collect_format)a->format, &page);
 	int status = command_output(buf_str(&page), (int)collect_status(r));
 

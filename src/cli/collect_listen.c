@@ -139,7 +139,7 @@ static void answer_metrics(struct exporter *e, struct exchange *x, const struct 
 	if (!own_only)
 		collector_page(e->collector, format, &e->page);
 	if (own_only || e->arguments->own_metrics || status_of(r) != 200) {
-		collector_own_page(e->collector, format, &e->page);
+		collector_own_page(e->collector, &e->page);
 		if (e->arguments->fold)
 			own_counters(e, format, &e->page);
 	}

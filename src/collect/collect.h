@@ -88,8 +88,8 @@ const struct collect_report *collector_scrape(struct collector *c);
 const struct collect_report *collector_report(const struct collector *c);
 /* The families of the last scrape; then OpenMetrics has no "# EOF" yet. */
 void collector_page(struct collector *c, enum collect_format format, struct buf *out);
-/* goodput_collect_*: the report as metrics. */
-void collector_own_page(struct collector *c, enum collect_format format, struct buf *out);
+/* goodput_collect_*: the report as metrics, the same in both formats. */
+void collector_own_page(const struct collector *c, struct buf *out);
 void collect_page_end(enum collect_format format, struct buf *out);
 
 #endif

@@ -269,11 +269,13 @@ enum process_maps process_maps_file(int64_t pid, const struct stat *file);
 struct writer {
 	int64_t pid;
 	enum collect_writer state;
-	int64_t start_ms; /* of the process that was seen to map its file */
-	bool proven;      /* the process is the writer */
-	bool moved;       /* a value, between the last two looks */
-	uint32_t absent;  /* looks in a row at which there was no such process and nothing moved */
-	uint32_t strikes; /* looks in a row at which there was none, and something moved */
+	int64_t start_ms;    /* of the process that was seen to map its file */
+	int64_t stranger_ms; /* start of the process that was seen not to */
+	uint32_t looks;      /* at that one */
+	bool proven;         /* the process is the writer */
+	bool moved;          /* a value, between the last two looks */
+	uint32_t absent;     /* looks in a row at which there was no such process and nothing moved */
+	uint32_t strikes;    /* looks in a row at which there was none, and something moved */
 	const struct metric_file *file;
 };
 struct health {

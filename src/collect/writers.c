@@ -9,6 +9,7 @@
 enum {
 	REUSED_MS = 2000, /* clocks of /proc and of files differ by less */
 	STRIKES = 3,
+	LOOKS_BETWEEN = 5,
 	LISTED_FROM = 64 /* writers: fewer are looked up one by one */
 };
 
@@ -102,7 +103,12 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	bool moved = w->moved && p.owner == w->file->owner;
 
 	if (w->start_ms != p.start_ms) {
+		/* A process that did not map it a moment ago, and nothing moved: its mappings are not read at every look. */
+		if (w->stranger_ms == p.start_ms && !w->moved && ++w->looks % LOOKS_BETWEEN)
+			return COLLECT_REUSED;
 		enum process_maps maps = maps_any(c, w->pid);
+
+		w->stranger_ms = p.start_ms;
 
 		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && !moved && p.start_ms > w->file->born_ms + REUSED_MS))
 			return COLLECT_REUSED;

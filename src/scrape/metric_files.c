@@ -38,7 +38,7 @@ static void answer_page(struct collector *c, struct arena *arena, struct http_an
 
 	buf_init(&page, PAGE_MAX);
 	collector_page(c, COLLECT_TEXT, &page);
-	collector_own_page(c, COLLECT_TEXT, &page);
+	collector_own_page(c, &page);
 	answer->failure = page.overflowed ? HTTP_TOO_LARGE : HTTP_OK;
 	answer->status = 200;
 	answer->content_type = STR("text/plain; version=0.0.4; charset=utf-8");

@@ -26,9 +26,9 @@ static inline void metric_bytes_io(const char *path, const char *mode, long at, 
 static inline void metric_bytes_append(const char *path, const char *name, double value, int layout)
 {
 	char bytes[512] = { 0 }, key[256];
+	FILE *file = fopen(path, "r+b");
 	int32_t used, length;
 
-	metric_bytes_io(path, "rb", 0, &used, 4);
 	length = snprintf(key, sizeof key, "[\"%s\", \"%s\", {}, \"Help.\"]", name, name);
 	memcpy(bytes, &length, 4);
 	memset(bytes + 4, ' ', 256);
@@ -38,9 +38,16 @@ static inline void metric_bytes_append(const char *path, const char *name, doubl
 	at += 8 - at % 8;
 	memcpy(bytes + at, &value, 8);
 	memset(bytes + at + 8, 0, 8);
-	metric_bytes_io(path, "r+b", used, bytes, (size_t)(at + layout));
+	if (!file || fread(&used, 1, 4, file) != 4 || fseek(file, used, SEEK_SET) != 0 ||
+		fwrite(bytes, 1, (size_t)(at + layout), file) != (size_t)(at + layout)) {
+		perror(path);
+		abort();
+	}
 	used += at + layout;
-	metric_bytes_io(path, "r+b", 0, &used, 4);
+	if (fseek(file, 0, SEEK_SET) != 0 || fwrite(&used, 1, 4, file) != 4 || fclose(file) != 0) {
+		perror(path);
+		abort();
+	}
 }
 
 /* A file of one entry; family and sample have the same name. layout: 8 or 16. */
