@@ -195,6 +195,15 @@ export const tests = {
 			seen = await text(chart.locator('.legend'));
 		}
 		assert.match(seen, /acme 2\.0 rolled out/);
+		// One that is told now is drawn now.
+		const body = JSON.stringify({ text: 'a node was drained' });
+		await fetch(given.fixed + '/api/goodput/v1/annotations', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+		for (let i = 0; i < 300 && !seen.includes('drained'); i++) {
+			await page.keyboard.press(i % 2 ? 'ArrowLeft' : 'End');
+			await page.waitForTimeout(100);
+			seen = await text(chart.locator('.legend'));
+		}
+		assert.match(seen, /a node was drained/);
 		assert.deepEqual(problems, []);
 		await close();
 	},
