@@ -184,13 +184,13 @@ export const tests = {
 	},
 
 	async annotations({ open, given }) {
-		const { page, problems, close } = await open(given.fixed, '/cache?from=now-2m');
+		const { page, problems, close } = await open(given.fixed, '/cache?from=now-15m');
 		await settled(page);
 		const told = (await api(given.fixed, '/api/goodput/v1/annotations'))[0];
 		const chart = panel(page, 'Running and waiting');
 		await chart.locator('.plot').focus();
 		let seen = '';
-		for (let i = 0; i < 130 && !seen.includes(told.text); i++) {
+		for (let i = 0; i < 185 && !seen.includes(told.text); i++) {
 			await page.keyboard.press('ArrowLeft');
 			seen = await text(chart.locator('.legend'));
 		}
