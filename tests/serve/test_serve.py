@@ -176,7 +176,7 @@ class BadClients(Case):
     def test_paths(self):
         s = self.serve()
         for path in ("/api/v1/../v1/query", "/api/v1//query", "/api/v1/query/", "/API/v1/query", "/api/v1/query%00", "/api/v1/%71uery", "/../etc/passwd",
-                     "/api/v1/label//values", "/api/v1/label/a/b/values", "/api/v1/label/..%2f..%2fx/values", "/-/healthy/..", "/static/../x"):
+                     "/api/v1/label//values", "/api/v1/label/a/b/values", "/api/v1/label/..%2f..%2fx/values", "/-/healthy/..", "//", "/static/../x", "/assets/../x"):
             got = self.raw(s, b"GET " + path.encode() + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             self.assertRegex(got, rb"^HTTP/1\.1 (404|400) ", path)
 

@@ -126,10 +126,10 @@ export function intervalIs(seconds: number) {
 	interval = seconds;
 }
 
-/** The window of a query that says what a reading says. Two samples that are all of a reading do not fit a window of just their distance. */
+/** The window of a query that says what a reading says. A window of just the distance of two samples holds one of them, so it is four intervals at least. */
 export function windowFor(elapsed: number | undefined): string {
 	if (!elapsed) return '5m';
-	return Math.ceil(elapsed < 4 * interval ? elapsed + interval : elapsed) + 's';
+	return Math.ceil(Math.max(elapsed, 4 * interval)) + 's';
 }
 
 /** A signal's query for this fleet; undefined when no engine here exports what it needs. */

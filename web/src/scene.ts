@@ -1,6 +1,6 @@
 // What a view is drawn from: the fleet, the range, the filters; put together once for all panels.
 import { useMemo } from 'preact/hooks';
-import { ask, useData, useTick, type Data } from './api';
+import { ask, useData, useLive, useTick, type Data } from './api';
 import { intervalIs, matchersOf, queryOf, bucketsOf, useBound, type Bound, type Query } from './binding';
 import { instancesOf, scopeOf, useMembers, type Fleet, type Members } from './fleet';
 import { useMarks } from './marks';
@@ -57,7 +57,8 @@ export function useScene(fleet: Data<Fleet>, simulated: Set<string>, interval: n
 	const grid = useMemo(() => gridOf(range, scrapeSeconds), [range, scrapeSeconds]);
 	const instances = useMemo(() => instancesOf(place, members), [place.pools.join('\n'), place.replicas.join('\n'), members]);
 	const ready = interval !== undefined && (!!fleet.data || !!fleet.error);
-	const marks = useMarks(ready ? grid : undefined, instances, tick);
+	// An annotation is drawn when it is told, not a step later.
+	const marks = useMarks(ready ? grid : undefined, instances, tick + useLive().annotations);
 	const { data, error, at } = fleet;
 	// The same object while nothing in it has changed: views are drawn again when it does.
 	return useMemo(

@@ -57,10 +57,10 @@ export function addressWith(change: Partial<Place>): string {
 	return addressOf({ ...place, ...(moved ? { more: {} } : {}), ...change });
 }
 
-export function go(change: Partial<Place>, replace = false) {
+export function go(change: Partial<Place>) {
 	const address = addressWith(change);
 	if (address === location.pathname + location.search) return;
-	history[replace ? 'replaceState' : 'pushState'](null, '', address);
+	history.pushState(null, '', address);
 	place = placeOf(new URL(location.href));
 	tellAll();
 }

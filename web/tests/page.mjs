@@ -184,17 +184,26 @@ export const tests = {
 	},
 
 	async annotations({ open, given }) {
-		const { page, problems, close } = await open(given.fixed, '/cache?from=now-2m');
+		const { page, problems, close } = await open(given.fixed, '/cache?from=now-15m');
 		await settled(page);
 		const told = (await api(given.fixed, '/api/goodput/v1/annotations'))[0];
 		const chart = panel(page, 'Running and waiting');
 		await chart.locator('.plot').focus();
 		let seen = '';
-		for (let i = 0; i < 130 && !seen.includes(told.text); i++) {
+		for (let i = 0; i < 185 && !seen.includes(told.text); i++) {
 			await page.keyboard.press('ArrowLeft');
 			seen = await text(chart.locator('.legend'));
 		}
 		assert.match(seen, /acme 2\.0 rolled out/);
+		// One that is told now is drawn now.
+		const body = JSON.stringify({ text: 'a node was drained' });
+		await fetch(given.fixed + '/api/goodput/v1/annotations', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+		for (let i = 0; i < 300 && !seen.includes('drained'); i++) {
+			await page.keyboard.press(i % 2 ? 'ArrowLeft' : 'End');
+			await page.waitForTimeout(100);
+			seen = await text(chart.locator('.legend'));
+		}
+		assert.match(seen, /a node was drained/);
 		assert.deepEqual(problems, []);
 		await close();
 	},

@@ -215,7 +215,7 @@ export function plot(o: PlotOptions, element: HTMLElement): uPlot {
 			series,
 			bands,
 			legend: { show: false },
-			padding: [12, 8, 0, 0],
+			padding: [12, 26, 0, 0],
 			scales: { x: { time: true, range: () => [o.from, o.to] }, y: scaleY(o) },
 			axes: axes(o),
 			cursor: {
