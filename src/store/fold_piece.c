@@ -88,6 +88,7 @@ struct section_reading {
 	struct section section;
 	const struct times_list *lists;
 	struct str packed;
+	uint8_t *needs; /* enum need, by column */
 };
 
 /* What of this column must be unpacked. */
@@ -108,7 +109,10 @@ static enum need column_need(struct section_reading *r, uint32_t i)
 	const struct moves *m = track_moves(f, x, r->part, &run);
 	if (!m || !m->row_count)
 		return NEED_ENDS;
-	return x->own ? NEED_ALL : NEED_ROWS;
+	/* Times that were parted by a gap long ago need the same rows as the others. */
+	bool same = !x->own || (list == 0 && !r->part->out_of_order && m->row_count == f->moves.row_count &&
+				       memcmp(m->rows, f->moves.rows, m->row_count * sizeof *m->rows) == 0);
+	return same ? NEED_ROWS : NEED_ALL;
 }
 
 static void column_from_ends(struct section_reading *r, uint32_t i, const double *rows)
@@ -141,7 +145,7 @@ static bool columns_unpack(struct section_reading *r, enum need need, double **o
 	for (uint32_t i = 0; i < r->section.count; i++) {
 		uint32_t list = section_list(&r->section, i);
 		const struct track *x = r->part->wanted[r->start + i];
-		if (!x || list == SECTION_ABSENT || (need == NEED_ROWS && x->own))
+		if (!x || list == SECTION_ABSENT || (need == NEED_ROWS && r->needs[i] != NEED_ROWS))
 			continue;
 		out[i] = arena_alloc(&f->piece, (need == NEED_ROWS ? f->moves.row_count : r->lists[list].count) * sizeof **out);
 	}
@@ -166,9 +170,10 @@ static bool section_fold(struct section_reading *r, const struct chunk *chunk, u
 	double **out = ARENA_ARRAY(&f->piece, double *, count + 1);
 	if (!section_open(&r->section, summary, r->lists, list_count, &f->piece) || r->section.count != count)
 		return database_damaged(disk->path, "a section cannot be read", e);
+	r->needs = ARENA_ARRAY(&f->piece, uint8_t, count + 1);
 	for (uint32_t i = 0; i < count; i++) {
-		enum need this = wanted[i] ? column_need(r, i) : NEED_ENDS;
-		need = this > need ? this : need;
+		r->needs[i] = wanted[i] ? (uint8_t)column_need(r, i) : NEED_ENDS;
+		need = r->needs[i] > need ? r->needs[i] : need;
 	}
 	if (!columns_unpack(r, need, out))
 		return database_damaged(disk->path, "a section cannot be read", e);
