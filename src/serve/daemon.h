@@ -16,6 +16,16 @@
 
 struct daemon;
 
+/* One scrape, from its start until it is in. */
+struct scrape {
+	struct scrapee *scrapee;
+	int64_t t_ms; /* its start */
+	struct arena arena;
+	struct http_request request;
+	struct http_answer answer;
+	struct gate_task ingest;
+};
+
 /* One target with its clock. Lives until its last scrape is over. */
 struct scrapee {
 	struct daemon *daemon;
@@ -23,14 +33,11 @@ struct scrapee {
 	const struct labels *discovered;
 	struct str pool;
 	int64_t interval_ms, timeout_ms, offset_ms; /* ticks are k * interval + offset */
-	int64_t due_ms, t_ms;                       /* the next tick; the start of the scrape on its way */
+	int64_t due_ms;                             /* the next tick */
 	uv_timer_t timer;
-	struct fetch *fetch;
-	struct arena arena; /* of the scrape on its way */
-	struct http_request request;
-	struct http_answer answer;
-	struct gate_task ingest;
-	bool busy; /* from the start of a scrape until it is in */
+	struct fetch *fetch;     /* on its way; or NULL */
+	struct scrape *fetching; /* of it */
+	unsigned scrapes;        /* that are not in yet: answered ones wait for the gate */
 };
 
 /* One evaluation of all signals, whole. */

@@ -10,6 +10,8 @@
 
 /* Longer than any request of a target: until then one on its way may refer to how it was configured. */
 enum { RETIRED_MS = 300000 };
+/* Answers of one target that wait for the gate. */
+enum { WAITING_MOST = 4 };
 
 static void scrape_begin(uv_timer_t *timer);
 
@@ -47,11 +49,17 @@ static int64_t aligned(const struct scrapee *s, int64_t now_ms)
 
 /* ---- one scrape ---- */
 
+static void scrape_free(struct scrape *c)
+{
+	c->scrapee->scrapes--;
+	arena_fini(&c->arena);
+	mem_free(c);
+}
+
 static void on_timer_closed(uv_handle_t *handle)
 {
 	struct scrapee *s = handle->data;
 
-	arena_fini(&s->arena);
 	if (s->discovered)
 		labels_unref(s->discovered);
 	mem_free(s);
@@ -59,37 +67,39 @@ static void on_timer_closed(uv_handle_t *handle)
 
 static void scrapee_close(struct scrapee *s)
 {
-	if (!s->busy)
+	if (!s->scrapes)
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 }
 
 static void on_ingest(struct gate_task *task)
 {
-	struct scrapee *s = (struct scrapee *)((char *)task - offsetof(struct scrapee, ingest));
+	struct scrape *c = (struct scrape *)((char *)task - offsetof(struct scrape, ingest));
+	struct scrapee *s = c->scrapee;
 	struct self *self = &s->daemon->self;
 
-	s->busy = false;
-	if (!s->target) {
-		scrapee_close(s);
-		return;
-	}
-	const struct scrape_record *r = fleet_ingest(&s->daemon->fleet, s->target, s->t_ms, STR_EMPTY, &s->answer);
+	if (s->target) {
+		const struct scrape_record *r = fleet_ingest(&s->daemon->fleet, s->target, c->t_ms, STR_EMPTY, &c->answer);
 
-	self->scrapes++;
-	self->scrapes_failed += r->outcome != SCRAPE_OK && r->outcome != SCRAPE_EMPTY;
-	self->samples += r->samples;
-	self->samples_refused += r->duplicates;
-	arena_reset(&s->arena);
+		self->scrapes++;
+		self->scrapes_failed += r->outcome != SCRAPE_OK && r->outcome != SCRAPE_EMPTY;
+		self->samples += r->samples;
+		self->samples_refused += r->duplicates;
+	}
+	scrape_free(c);
+	if (!s->target)
+		scrapee_close(s);
 }
 
 static void on_fetched(void *context, struct http_answer *answer)
 {
-	struct scrapee *s = context;
+	struct scrape *c = context;
 
-	s->fetch = NULL;
-	gate_write(&s->daemon->gate, &s->ingest, daemon_now(s->daemon));
+	c->scrapee->fetch = NULL;
+	c->scrapee->fetching = NULL;
+	gate_write(&c->scrapee->daemon->gate, &c->ingest, daemon_now(c->scrapee->daemon));
 }
 
+/* What has been answered may wait for the gate while the next one is asked for: in the order in which they came. */
 static void scrape_begin(uv_timer_t *timer)
 {
 	struct scrapee *s = timer->data;
@@ -97,26 +107,30 @@ static void scrape_begin(uv_timer_t *timer)
 	int64_t now_ms = clock_now_ms();
 	struct error e = { 0 };
 
-	if (s->busy) {
+	if (s->fetch || s->scrapes >= WAITING_MOST) {
 		s->daemon->self.scrapes_skipped++;
 		tick_set(s);
 		return;
 	}
-	s->busy = true;
-	s->t_ms = aligned(s, now_ms);
+	struct scrape *c = NEW(struct scrape);
+
+	*c = (struct scrape){ .scrapee = s, .t_ms = aligned(s, now_ms), .ingest.run = on_ingest };
+	arena_init(&c->arena);
+	s->scrapes++;
 	s->daemon->self.scrape_late_s += now_ms > s->due_ms ? (double)(now_ms - s->due_ms) / 1000 : 0;
 	o.timeout_ms = s->timeout_ms;
 	if (target_is_metric_files(s->target)) {
-		metric_files_scrape(s->target, &s->arena, &s->answer);
-	} else if (target_request(&s->arena, s->target, &o, &s->request, &e)) {
-		s->fetch = fetcher_start(s->daemon->fetcher, &s->arena, &s->request, &s->answer, on_fetched, s);
+		metric_files_scrape(s->target, &c->arena, &c->answer);
+	} else if (target_request(&c->arena, s->target, &o, &c->request, &e)) {
+		s->fetch = fetcher_start(s->daemon->fetcher, &c->arena, &c->request, &c->answer, on_fetched, c);
+		s->fetching = s->fetch ? c : NULL;
 	} else {
-		s->answer = (struct http_answer){ .failure = HTTP_OTHER, .start_ms = now_ms };
-		snprintf(s->answer.detail, sizeof s->answer.detail, "%.250s", e.message);
+		c->answer = (struct http_answer){ .failure = HTTP_OTHER, .start_ms = now_ms };
+		snprintf(c->answer.detail, sizeof c->answer.detail, "%.250s", e.message);
 	}
 	tick_set(s);
 	if (!s->fetch)
-		gate_write(&s->daemon->gate, &s->ingest, daemon_now(s->daemon));
+		gate_write(&s->daemon->gate, &c->ingest, daemon_now(s->daemon));
 }
 
 /* ---- which targets ---- */
@@ -125,8 +139,7 @@ static struct scrapee *scrapee_new(struct daemon *d, struct target *t)
 {
 	struct scrapee *s = NEW(struct scrapee);
 
-	*s = (struct scrapee){ .daemon = d, .target = t, .ingest.run = on_ingest };
-	arena_init(&s->arena);
+	*s = (struct scrapee){ .daemon = d, .target = t };
 	uv_timer_init(&d->loop, &s->timer);
 	s->timer.data = s;
 	VEC_PUSH(&d->scrapees, s);
@@ -171,8 +184,9 @@ static void scrapee_remove(struct daemon *d, size_t index)
 	uv_timer_stop(&s->timer);
 	if (s->fetch) {
 		fetch_cancel(s->fetch);
+		scrape_free(s->fetching);
 		s->fetch = NULL;
-		s->busy = false;
+		s->fetching = NULL;
 	}
 	s->target = NULL;
 	judgement_drop(d);
