@@ -122,10 +122,7 @@ static void workers_wait(struct load *l)
 			progress_tell(l, &seen);
 		if (!stopped && l->options->stop && *l->options->stop) {
 			stopped = true;
-			uv_mutex_lock(&l->mutex);
-			if (l->running) /* a worker that has ended has closed what would be woken */
-				workers_stop(l);
-			continue;
+			workers_stop(l);
 		}
 		uv_mutex_lock(&l->mutex);
 	}
