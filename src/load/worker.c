@@ -350,9 +350,11 @@ void worker_run(void *worker)
 	uv_run(&w->loop, UV_RUN_DEFAULT);
 	elapsed = load_now(w->load);
 	w->cpu_share = elapsed > 0 ? (thread_cpu_s() - cpu) / ((double)elapsed / 1e9) : 0;
-	uv_mutex_lock(&w->load->mutex);
+	uv_mutex_lock(&w->load->writing);
 	if (o->on_records && w->lines.len)
 		o->on_records(o->context, buf_str(&w->lines));
+	uv_mutex_unlock(&w->load->writing);
+	uv_mutex_lock(&w->load->mutex);
 	w->load->running--;
 	uv_cond_signal(&w->load->ended);
 	uv_mutex_unlock(&w->load->mutex);
