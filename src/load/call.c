@@ -101,9 +101,9 @@ static void call_lines(struct call *call)
 	records_write(&w->lines, &call->timeline);
 	if (w->lines.len < 65536)
 		return;
-	uv_mutex_lock(&w->load->mutex);
+	uv_mutex_lock(&w->load->writing);
 	o->on_records(o->context, buf_str(&w->lines));
-	uv_mutex_unlock(&w->load->mutex);
+	uv_mutex_unlock(&w->load->writing);
 	buf_reset(&w->lines);
 }
 

@@ -72,7 +72,8 @@ struct worker {
 
 struct load {
 	const struct load_options *options;
-	uv_mutex_t mutex; /* the cursor, evaluation, on_records */
+	uv_mutex_t mutex;   /* the cursor, evaluation, running */
+	uv_mutex_t writing; /* on_records: a slow disk holds up nobody who waits for a start */
 	struct workload_cursor *cursor;
 	int64_t epoch_ns;      /* monotonic */
 	int64_t starts_end_ns; /* since the epoch; INT64_MAX without a duration */

@@ -122,10 +122,7 @@ static void workers_wait(struct load *l)
 			progress_tell(l, &seen);
 		if (!stopped && l->options->stop && *l->options->stop) {
 			stopped = true;
-			uv_mutex_lock(&l->mutex);
-			if (l->running) /* a worker that has ended has closed what would be woken */
-				workers_stop(l);
-			continue;
+			workers_stop(l);
 		}
 		uv_mutex_lock(&l->mutex);
 	}
@@ -159,6 +156,7 @@ static bool load_init(struct load *l, const struct load_options *o, unsigned wor
 	*l = (struct load){ .options = o, .worker_count = worker_count, .is_open_loop = o->plan->arrivals.process != WORKLOAD_CLOSED };
 	l->starts_end_ns = o->duration_ns ? o->duration_ns : INT64_MAX;
 	uv_mutex_init(&l->mutex);
+	uv_mutex_init(&l->writing);
 	uv_cond_init(&l->ended);
 	l->cursor = workload_cursor_new(o->workload, o->plan);
 	l->workers = mem_zalloc(worker_count, sizeof *l->workers);
@@ -178,6 +176,7 @@ static void load_fini(struct load *l)
 	mem_free(l->workers);
 	uv_cond_destroy(&l->ended);
 	uv_mutex_destroy(&l->mutex);
+	uv_mutex_destroy(&l->writing);
 }
 
 /* ---- the result ---- */

@@ -213,7 +213,6 @@ static void worker_close(struct worker *w)
 	w->closed = true;
 	w->health = *stream_client_health(w->client);
 	stream_client_close(w->client);
-	uv_close((uv_handle_t *)&w->wake, NULL);
 	uv_close((uv_handle_t *)&w->grace, NULL);
 	uv_close((uv_handle_t *)&w->alarm, NULL);
 }
@@ -315,6 +314,7 @@ bool worker_init(struct worker *w, struct load *l, unsigned index, struct error 
 		return error_set(e, EXIT_INTERNAL, "no timer: %s", strerror(errno));
 	uv_loop_init(&w->loop);
 	uv_async_init(&w->loop, &w->wake, on_wake);
+	uv_unref((uv_handle_t *)&w->wake); /* stays until the thread has ended: the main thread may use it at any time */
 	uv_timer_init(&w->loop, &w->grace);
 	uv_poll_init(&w->loop, &w->alarm, w->alarm_fd);
 	w->wake.data = w->grace.data = w->alarm.data = w;
@@ -350,9 +350,11 @@ void worker_run(void *worker)
 	uv_run(&w->loop, UV_RUN_DEFAULT);
 	elapsed = load_now(w->load);
 	w->cpu_share = elapsed > 0 ? (thread_cpu_s() - cpu) / ((double)elapsed / 1e9) : 0;
-	uv_mutex_lock(&w->load->mutex);
+	uv_mutex_lock(&w->load->writing);
 	if (o->on_records && w->lines.len)
 		o->on_records(o->context, buf_str(&w->lines));
+	uv_mutex_unlock(&w->load->writing);
+	uv_mutex_lock(&w->load->mutex);
 	w->load->running--;
 	uv_cond_signal(&w->load->ended);
 	uv_mutex_unlock(&w->load->mutex);
@@ -372,6 +374,9 @@ static void calls_free(struct call_list *l)
 void worker_fini(struct worker *w)
 {
 	calls_free(&w->spare);
+	uv_close((uv_handle_t *)&w->wake, NULL);
+	worker_close(w); /* of one that never ran */
+	uv_run(&w->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&w->loop);
 	if (w->alarm_fd >= 0)
 		close(w->alarm_fd);
