@@ -23,14 +23,16 @@ struct key {
 	struct family *family;
 	const struct label *labels; /* sorted by name, names unique */
 	uint32_t label_count;
-	uint32_t next;    /* the key that came behind it in the file read last; 0: none */
-	uint32_t seen;    /* the plan that has it */
-	bool plain;       /* no label value needs an escape */
-	bool edge_is_bad; /* it has an `le` that is no number */
-	uint32_t plan;    /* that `cell` belongs to */
+	uint32_t next; /* the key that came behind it in the file read last; 0: none */
+	uint32_t seen; /* the plan that has it */
+	uint32_t plan; /* that `cell` belongs to */
 	uint32_t cell;
+	bool plain;    /* no label value needs an escape */
+	bool has_edge; /* it has an `le` */
+	double edge;   /* NaN: that is no number */
 };
-/* Reads `[family, sample, {labels}, help]`. Texts are in the arena or in `text`, which must stay. NULL, or why not. */
+/* Reads `[family, sample, {labels}, help]`. Texts are in the arena, in `text` or in the key that was read `before` (may be NULL), all of
+ * which must stay: series are made in turn, so most names are those of the key before, and known to be sound. NULL, or why not. */
 struct key_parts {
 	struct str family, sample, help;
 	struct label *labels;
@@ -38,7 +40,7 @@ struct key_parts {
 	bool plain;   /* no escape in it */
 	bool foreign; /* the key of another release: sound, but not ours to read */
 };
-const char *key_parse(struct arena *arena, struct str text, struct key_parts *parts);
+const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *parts);
 
 struct keys {
 	struct arena arena;
@@ -181,7 +183,8 @@ struct cell {
 	struct str text; /* "name{a=\"b\"} " */
 	struct family *family;
 	uint32_t group, next;
-	enum cell_kind kind;
+	uint32_t hash;
+	uint8_t kind; /* enum cell_kind */
 	bool stamped; /* has a value only once a time above 0 was seen */
 	double edge;
 };

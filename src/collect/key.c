@@ -4,6 +4,7 @@
 
 struct cursor {
 	struct arena *arena;
+	const struct key *before; /* may be NULL */
 	struct str rest;
 	bool plain; /* no escape and no control byte in all of it */
 };
@@ -160,32 +161,52 @@ static bool take_text(struct cursor *c, struct str *text)
 	return true;
 }
 
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef uint64_t words2 __attribute__((vector_size(16)));
+
+static inline bool any_set(bytes16 v)
+{
+	words2 words = (words2)v;
+
+	return (words[0] | words[1]) != 0;
+}
+
+/* The bytes from `at` on, with `filler` behind the end. */
+static inline bytes16 bytes_load(struct str text, size_t at, uint8_t filler)
+{
+	bytes16 v = (bytes16){ 0 } + filler;
+
+	if (text.len - at >= sizeof v)
+		memcpy(&v, text.ptr + at, sizeof v);
+	else
+		memcpy(&v, text.ptr + at, text.len - at);
+	return v;
+}
+
 /* As label_name_is_classic, for names by the thousand. */
 static bool is_classic(struct str name, bool metric)
 {
-	enum { LETTER = 1, DIGIT = 2, COLON = 4 };
-	static const uint8_t kinds[256] = {
-		['_'] = LETTER, [':'] = COLON, ['0' ... '9'] = DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER
-	};
-	uint8_t seen = 0, allowed = metric ? LETTER | COLON : LETTER;
-	bool known = true;
+	const uint8_t colon = metric ? ':' : '_';
+	bytes16 odd = { 0 };
 
-	if (!name.len || !(kinds[(unsigned char)name.ptr[0]] & allowed))
+	if (!name.len || (name.ptr[0] >= '0' && name.ptr[0] <= '9'))
 		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		uint8_t kind = kinds[(unsigned char)name.ptr[i]];
+	for (size_t at = 0; at < name.len; at += sizeof odd) {
+		bytes16 v = bytes_load(name, at, '_');
+		bytes16 known = (bytes16)((v | 32) - 'a' < 26) | (bytes16)(v - '0' < 10) | (bytes16)(v == '_');
 
-		seen |= kind;
-		known = known && kind;
+		odd |= ~(known | (bytes16)(v == colon));
 	}
-	return known && !(seen & ~(allowed | DIGIT));
+	return !any_set(odd);
 }
 
-/* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. */
-static struct str name_escape(struct arena *arena, struct str name, bool metric)
+/* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. `known` is a name that came out of here. */
+static struct str name_escape(struct arena *arena, struct str name, bool metric, struct str known)
 {
 	uint32_t rune;
 
+	if (str_eq(name, known))
+		return known;
 	if (is_classic(name, metric) || !name.len)
 		return name;
 	char *to = arena_alloc(arena, name.len + 2);
@@ -213,12 +234,18 @@ static void label_insert(struct key_parts *p, struct str name, struct str value)
 		p->labels[at - 1].value = value;
 		return;
 	}
-	memmove(&p->labels[at + 1], &p->labels[at], (p->label_count - at) * sizeof *p->labels);
+	if (at < p->label_count)
+		memmove(&p->labels[at + 1], &p->labels[at], (p->label_count - at) * sizeof *p->labels);
 	p->labels[at] = (struct label){ name, value };
 	p->label_count++;
 }
 
 enum { LABELS_MAX = 256 };
+
+static struct str label_known(const struct cursor *c, uint32_t at)
+{
+	return c->before && at < c->before->label_count ? c->before->labels[at].name : STR_EMPTY;
+}
 
 static const char *take_labels(struct cursor *c, struct key_parts *p)
 {
@@ -236,7 +263,7 @@ static const char *take_labels(struct cursor *c, struct key_parts *p)
 				return "a label's value is no text";
 			if (p->label_count == LABELS_MAX)
 				return "more than 256 labels";
-			label_insert(p, name_escape(c->arena, name, false), value);
+			label_insert(p, name_escape(c->arena, name, false, label_known(c, p->label_count)), value);
 		} while (take(c, ','));
 		if (!take(c, '}'))
 			return "the labels are no JSON object";
@@ -246,27 +273,24 @@ static const char *take_labels(struct cursor *c, struct key_parts *p)
 	return NULL;
 }
 
-/* Bytes of 8 at a time: is any above 127, or a backslash or control byte? Nearly every key has neither. */
+/* 16 bytes at a time: is any above 127, or a backslash or control byte? Nearly every key has neither. */
 static void text_scan(struct str text, bool *ascii, bool *plain)
 {
-	const uint64_t ones = 0x0101010101010101ULL, highs = 0x8080808080808080ULL;
-	uint64_t word, high = 0, odd = 0;
+	bytes16 high = { 0 }, odd = { 0 };
 
-	for (size_t i = 0; i < text.len; i += 8) {
-		word = ones * ' ';
-		memcpy(&word, text.ptr + i, text.len - i < 8 ? text.len - i : 8);
-		uint64_t slash = word ^ ones * '\\';
+	for (size_t at = 0; at < text.len; at += sizeof high) {
+		bytes16 v = bytes_load(text, at, ' ');
 
-		high |= word & highs;
-		odd |= ((slash - ones) & ~slash & highs) | ((word - ones * ' ') & ~word & highs);
+		high |= v;
+		odd |= (bytes16)(v < ' ') | (bytes16)(v == '\\');
 	}
-	*ascii = !high;
-	*plain = !odd;
+	*ascii = !any_set(high & 0x80);
+	*plain = !any_set(odd);
 }
 
-const char *key_parse(struct arena *arena, struct str text, struct key_parts *p)
+const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *p)
 {
-	struct cursor c = { arena, text, false };
+	struct cursor c = { .arena = arena, .before = before, .rest = text };
 	bool ascii;
 
 	*p = (struct key_parts){ 0 };
@@ -293,7 +317,7 @@ const char *key_parse(struct arena *arena, struct str text, struct key_parts *p)
 		return "the key does not end with a help text";
 	if (!p->family.len || !p->sample.len)
 		return "the key has an empty name";
-	p->family = name_escape(arena, p->family, true);
-	p->sample = name_escape(arena, p->sample, true);
+	p->family = name_escape(arena, p->family, true, before ? before->family->name : STR_EMPTY);
+	p->sample = name_escape(arena, p->sample, true, before ? before->sample : STR_EMPTY);
 	return NULL;
 }

@@ -61,7 +61,7 @@ static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t 
 	struct str copy = arena_str(&k->arena, text);
 	struct key_parts parts;
 
-	*why = key_parse(&k->arena, copy, &parts);
+	*why = key_parse(&k->arena, copy, k->items.items[k->items.count - 1], &parts);
 	*foreign = parts.foreign;
 	if (*why)
 		return 0;
@@ -73,10 +73,11 @@ static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t 
 	key->plain = parts.plain;
 	key->family = family_of(k, parts.family);
 	for (uint32_t i = 0; i < key->label_count; i++) {
-		double edge;
-
-		if (str_is(key->labels[i].name, "le"))
-			key->edge_is_bad = !number_parse(str_trim(key->labels[i].value), &edge) || isnan(edge);
+		if (!str_is(key->labels[i].name, "le"))
+			continue;
+		key->has_edge = true;
+		if (!number_parse(str_trim(key->labels[i].value), &key->edge))
+			key->edge = NAN;
 	}
 	k->slots[slot] = (uint32_t)k->items.count;
 	k->hashes[k->items.count] = hash;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -146,7 +147,7 @@ static uint32_t key_at(struct metric_file *f, struct reader *r, uint32_t *previo
 			k->items.items[*previous]->next = guess;
 	}
 	*previous = guess;
-	if (f->name.type == TYPE_HISTOGRAM && k->items.items[guess]->edge_is_bad) {
+	if (f->name.type == TYPE_HISTOGRAM && k->items.items[guess]->has_edge && isnan(k->items.items[guess]->edge)) {
 		file_fail(f, COLLECT_FILE_CORRUPT, "entry at byte %u: the bucket's le is no number", at);
 		return 0;
 	}

@@ -1,10 +1,8 @@
 /* Which family a value belongs to, and which sample: the rules of MultiProcessCollector, worked out once for a set of files and entries.
  * A family's type and help are those of the file that names it first; its gauge mode that of the last gauge file that has it. */
 #include "base/hash.h"
-#include "base/number.h"
 #include "collect/internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 void plan_init(struct plan *p)
@@ -132,45 +130,62 @@ static struct str sample_print(struct plan *p, const struct sample_text *t, cons
 	return str_of(from, (size_t)(to - from));
 }
 
-static void slots_grow(struct plan *p)
+/* Empty, with room for so many cells. */
+static void slots_reset(struct plan *p, size_t cells)
 {
-	size_t count = p->slot_count ? p->slot_count * 2 : 4096;
+	size_t count = p->slot_count ? p->slot_count : 1024;
 
+	while (count < 2 * cells)
+		count *= 2;
+	if (count == p->slot_count) {
+		memset(p->slots, 0, count * sizeof *p->slots);
+		return;
+	}
 	mem_free(p->slots);
 	p->slots = mem_zalloc(count, sizeof *p->slots);
 	p->slot_count = count;
+}
+
+static void slots_grow(struct plan *p)
+{
+	slots_reset(p, p->slot_count);
 	for (uint32_t i = 1; i < p->cells.count; i++) {
-		const struct cell *c = &p->cells.items[i];
-		size_t slot = hash_seeded(c->text.ptr, c->text.len, (uintptr_t)c->family) & (count - 1);
+		size_t slot = p->cells.items[i].hash & (p->slot_count - 1);
 
 		while (p->slots[slot])
-			slot = (slot + 1) & (count - 1);
+			slot = (slot + 1) & (p->slot_count - 1);
 		p->slots[slot] = i;
 	}
 }
 
+static uint32_t text_hash(const struct family *family, struct str text)
+{
+	return (uint32_t)hash_seeded(text.ptr, text.len, (uintptr_t)family);
+}
+
 /* The slot of the cell with this text in the family; an empty one when there is none. Groups are cells too: their text has no name. */
-static uint32_t *slot_of(struct plan *p, const struct family *family, struct str text)
+static uint32_t *slot_of(struct plan *p, const struct family *family, struct str text, uint32_t hash)
 {
 	if (p->cells.count * 2 >= p->slot_count)
 		slots_grow(p);
-	size_t slot = hash_seeded(text.ptr, text.len, (uintptr_t)family) & (p->slot_count - 1);
+	size_t slot = hash & (p->slot_count - 1);
 
 	while (p->slots[slot]) {
 		const struct cell *c = &p->cells.items[p->slots[slot]];
 
-		if (c->family == family && str_eq(c->text, text))
+		if (c->hash == hash && c->family == family && str_eq(c->text, text))
 			break;
 		slot = (slot + 1) & (p->slot_count - 1);
 	}
 	return &p->slots[slot];
 }
 
-static uint32_t cell_new(struct plan *p, struct family *family, struct str text, uint32_t *slot, uint32_t group)
+/* `text` must stay. */
+static uint32_t cell_new(struct plan *p, struct family *family, struct str text, uint32_t hash, uint32_t *slot)
 {
 	uint32_t index = *slot = (uint32_t)p->cells.count;
 
-	VEC_PUSH(&p->cells, (struct cell){ .text = arena_str(&p->arena, text), .family = family, .group = group });
+	VEC_PUSH(&p->cells, (struct cell){ .text = text, .family = family, .hash = hash });
 	return index;
 }
 
@@ -190,7 +205,8 @@ static bool is_of_last_group(const struct plan *p, const struct family *family, 
 	return true;
 }
 
-static uint32_t group_of(struct plan *p, struct family *family, const struct sample_text *t, const struct key *key)
+/* `labels`: its text, if that was printed already and stays. */
+static uint32_t group_of(struct plan *p, struct family *family, const struct sample_text *t, const struct key *key, struct str labels)
 {
 	struct sample_text nameless = *t;
 
@@ -200,16 +216,16 @@ static uint32_t group_of(struct plan *p, struct family *family, const struct sam
 	p->last_with = t->with.name.ptr != NULL;
 
 	nameless.name = STR_EMPTY;
-	struct str text = sample_print(p, &nameless, key);
-	uint32_t *slot = slot_of(p, family, text);
+	struct str text = labels.len ? labels : sample_print(p, &nameless, key);
+	uint32_t hash = text_hash(family, text), *slot = slot_of(p, family, text, hash);
 
 	if (*slot)
 		return p->last_group = p->cells.items[*slot].group;
 	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
-	uint32_t index = cell_new(p, family, text, slot, group);
-
-	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = p->cells.items[index].text });
+	text = labels.len ? labels : arena_str(&p->arena, text);
+	p->cells.items[cell_new(p, family, text, hash, slot)].group = group;
+	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = text });
 	if (family->last_group)
 		p->groups.items[family->last_group].next = group;
 	else
@@ -229,15 +245,6 @@ static void group_add(struct plan *p, uint32_t group, uint32_t index)
 	g->last_cell = index;
 }
 
-/* A bucket's `le` is a number: 1, 1.0 and 1e0 are one edge. */
-static bool edge_of(const struct key *key, double *edge)
-{
-	for (uint32_t i = 0; i < key->label_count; i++)
-		if (str_is(key->labels[i].name, "le"))
-			return number_parse(str_trim(key->labels[i].value), edge) || ((*edge = NAN), true);
-	return false;
-}
-
 static void bucket_init(struct plan *p, uint32_t index, uint32_t group, double edge, uint32_t turn)
 {
 	struct group *g = &p->groups.items[group];
@@ -255,38 +262,38 @@ static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struc
 {
 	struct family *family = key->family;
 	bool gauge = family->type == TYPE_GAUGE, aggregated = gauge && family->mode != MODE_ALL;
-	struct sample_text text = { .name = key->sample };
-	double edge = 0;
+	bool bucket = family->type == TYPE_HISTOGRAM && key->has_edge;
+	struct sample_text text = { .name = key->sample }, grouped;
 	char number[COLLECT_NUMBER_MAX];
 
 	if (aggregated)
 		text.without = STR("pid");
 	else if (f->name.type == TYPE_GAUGE)
 		text.with = (struct label){ STR("pid"), f->name.pid_label };
-	bool bucket = family->type == TYPE_HISTOGRAM && edge_of(key, &edge);
-
-	if (bucket)
-		text.without = STR("le");
-	uint32_t group = group_of(p, family, &text, key);
-
+	grouped = text;
 	if (bucket) {
 		if (!family->bucket_name.ptr)
 			family->bucket_name = arena_printf(&p->arena, STR_FMT "_bucket", STR_ARG(family->name));
+		grouped.without = STR("le");
 		text.name = family->bucket_name;
-		text.without = STR_EMPTY;
-		text.with = (struct label){ STR("le"), str_of(number, collect_number(edge + 0.0, p->as_016, number)) };
+		/* A number: 1, 1.0 and 1e0 are one edge. */
+		text.with = (struct label){ STR("le"), str_of(number, collect_number(key->edge + 0.0, p->as_016, number)) };
 	}
 	struct str printed = sample_print(p, &text, key);
-	uint32_t *slot = slot_of(p, family, printed), index = *slot;
+	uint32_t hash = text_hash(family, printed), *slot = slot_of(p, family, printed, hash), index = *slot;
 
 	*made = !index;
 	if (index)
 		return index;
-	index = cell_new(p, family, printed, slot, group);
+	printed = arena_str(&p->arena, printed);
+	index = cell_new(p, family, printed, hash, slot);
+	uint32_t group = group_of(p, family, &grouped, key, bucket ? STR_EMPTY : str_skip(printed, key->sample.len));
+
+	p->cells.items[index].group = group;
 	p->cells.items[index].stamped = gauge && family->mode == MODE_MOSTRECENT;
 	p->stamped = p->stamped || p->cells.items[index].stamped;
 	if (bucket)
-		bucket_init(p, index, group, edge, (uint32_t)p->cells.count);
+		bucket_init(p, index, group, key->edge, (uint32_t)p->cells.count);
 	else
 		group_add(p, group, index);
 	return index;
@@ -362,6 +369,16 @@ static void value_line(struct plan *p, uint32_t index)
 	line_add(p, p->groups.items[c->group].count_cell == index ? LINE_TOTAL : LINE_VALUE, c->text, index, c->group);
 }
 
+/* Nearly all come in order, as programs make them. */
+static void numbers_sort(uint32_t *items, size_t count, int (*order)(const void *, const void *, void *), void *data)
+{
+	for (size_t i = 1; i < count; i++)
+		if (order(&items[i - 1], &items[i], data) > 0) {
+			qsort_r(items, count, sizeof *items, order, data);
+			return;
+		}
+}
+
 static int by_edge(const void *a, const void *b, void *cells)
 {
 	double x = ((const struct cell *)cells)[*(const uint32_t *)a].edge, y = ((const struct cell *)cells)[*(const uint32_t *)b].edge;
@@ -369,10 +386,11 @@ static int by_edge(const void *a, const void *b, void *cells)
 	return (x > y) - (x < y);
 }
 
-static int by_number(const void *a, const void *b)
+static int by_number(const void *a, const void *b, void *nothing)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
+	(void)nothing;
 	return (x > y) - (x < y);
 }
 
@@ -381,10 +399,10 @@ static void bucket_lines(struct plan *p, uint32_t index)
 	struct group *g = &p->groups.items[index];
 
 	p->order.count = 0;
-	for (uint32_t i = g->first_bucket; i; i = p->cells.items[i].next)
-		VEC_PUSH(&p->order, i);
-	if (p->order.count > 1)
-		qsort_r(p->order.items, p->order.count, sizeof *p->order.items, by_edge, p->cells.items);
+	VEC_RESERVE(&p->order, g->buckets);
+	for (uint32_t i = g->first_bucket; i; i = p->cells.items[i].next) /* the last one seen is the first of the chain */
+		p->order.items[g->buckets - ++p->order.count] = i;
+	numbers_sort(p->order.items, p->order.count, by_edge, p->cells.items);
 	for (size_t i = 0; i < p->order.count; i++) {
 		line_add(p, LINE_BUCKET, p->cells.items[p->order.items[i]].text, p->order.items[i], index);
 		p->lines.items[p->lines.count - 1].first = i == 0;
@@ -405,7 +423,7 @@ static void count_find(struct plan *p, uint32_t index)
 	buf_add(&p->scratch, STR("_count"));
 	buf_add(&p->scratch, g->labels);
 	g->count_text = arena_str(&p->arena, buf_str(&p->scratch));
-	g->count_cell = *slot_of(p, g->family, g->count_text);
+	g->count_cell = *slot_of(p, g->family, g->count_text, text_hash(g->family, g->count_text));
 }
 
 static int by_turn(const void *a, const void *b, void *groups)
@@ -425,8 +443,7 @@ static void grouped_lines(struct plan *p, const struct family *family)
 
 	for (uint32_t g = family->first_group; g; g = p->groups.items[g].next)
 		VEC_PUSH(&p->group_order, g);
-	if (p->group_order.count > 1)
-		qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_turn, p->groups.items);
+	numbers_sort(p->group_order.items, p->group_order.count, by_turn, p->groups.items);
 	for (; from < p->group_order.count; from++) {
 		uint32_t g = p->group_order.items[from];
 
@@ -453,12 +470,10 @@ static void flat_lines(struct plan *p, const struct family *family)
 		for (uint32_t i = p->groups.items[g].first_cell; i; i = p->cells.items[i].next)
 			VEC_PUSH(&p->order, i);
 	}
-	if (p->order.count > 1)
-		qsort(p->order.items, p->order.count, sizeof *p->order.items, by_number);
+	numbers_sort(p->order.items, p->order.count, by_number, NULL);
 	VEC_EACH (&p->order, index)
 		value_line(p, *index);
-	if (p->group_order.count > 1)
-		qsort_r(p->group_order.items, p->group_order.count, sizeof *p->group_order.items, by_bucket, p->groups.items);
+	numbers_sort(p->group_order.items, p->group_order.count, by_bucket, p->groups.items);
 	VEC_EACH (&p->group_order, g)
 		bucket_lines(p, *g);
 }
@@ -494,8 +509,7 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	VEC_PUSH(&p->groups, (struct group){ 0 });
 	VEC_RESERVE(&p->cells, keys->items.count + 64);
 	VEC_PUSH(&p->cells, (struct cell){ 0 });
-	if (p->slot_count)
-		memset(p->slots, 0, p->slot_count * sizeof *p->slots);
+	slots_reset(p, keys->items.count);
 	for (size_t i = 0; i < count; i++)
 		families_find(p, keys, files[i]);
 	for (size_t i = 0; i < count; i++)
