@@ -35,7 +35,7 @@ def findings(server):
 def one(fault, wanted, shots):
     shop = daemon.Workshop()
     try:
-        sim = shop.sim("--self-traffic", "rate=%d,prompt=300,output=60" % (REPLICAS * 2), replicas=REPLICAS)
+        sim = shop.sim("--self-traffic", "rate=%d,prompt=300,output=160" % (REPLICAS * 2), replicas=REPLICAS)
         server = shop.goodput("--scrape-interval", "2s", "--evaluation-interval", "4s", "--window", "40s",
                               *["127.0.0.1:%d" % (sim.port + i) for i in range(REPLICAS)])
         server.wait(lambda: server.value("count(up == 1)") == REPLICAS, timeout=120, what="all targets")
