@@ -12,6 +12,8 @@ static void where_text(const struct view_finding *x, struct buf *out)
 		buf_printf(out, " \u00b7 pool " STR_FMT, STR_ARG(x->place));
 	if (x->onset.len)
 		buf_printf(out, " \u00b7 since " STR_FMT, STR_ARG(x->onset));
+	if (x->seen.len)
+		buf_printf(out, " \u00b7 seen since " STR_FMT, STR_ARG(x->seen));
 	if (x->over.len)
 		buf_printf(out, " \u00b7 last seen " STR_FMT, STR_ARG(x->over));
 	if (x->blast.len)

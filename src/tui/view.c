@@ -231,7 +231,7 @@ struct view *view_new(const struct report *r, const struct view_history *h)
 	if (r->fleet->targets.count != 1 || !scopes_add(v, r, h, SCOPE_ENGINE, &text))
 		scopes_add(v, r, h, SCOPE_TARGET, &text);
 	buf_fini(&text);
-	view_findings(v, r);
+	view_findings(v, r, h);
 	return v;
 }
 

@@ -83,7 +83,8 @@ struct view_action {
 struct view_finding {
 	enum severity severity;
 	struct str id, title, where, place, onset,
-		over; /* place: pool or fleet; onset "12:00:00Z", empty when not known; over: when it ended */
+		over;    /* place: pool or fleet; onset "12:00:00Z", empty when not known; over: when it ended */
+	struct str seen; /* without an onset: the start of the first window that showed it */
 	struct str detail, evidence, counter, changed, symptoms, explain, blast;
 	struct view_action *actions;
 	size_t action_count;
@@ -107,13 +108,14 @@ struct view {
 	size_t finding_count;
 };
 
-/* Trends of every scope, over views. */
+/* What views before this one showed: trends of every scope, and since when a finding is seen whose onset the report cannot tell. */
 struct view_history {
-	struct map scopes; /* name → struct trend_ring * */
+	struct map scopes;   /* name → struct trend_ring * */
+	struct map findings; /* id and scope → struct finding_seen * */
 };
 void view_history_init(struct view_history *h);
 void view_history_fini(struct view_history *h);
-/* One more point of every scope. */
+/* One more point of every scope; findings of the report, and only they, stay seen. */
 void view_history_add(struct view_history *h, const struct report *r);
 /* Forgets all, for another place in time. */
 void view_history_clear(struct view_history *h);

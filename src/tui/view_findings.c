@@ -7,6 +7,7 @@
 struct finding_view {
 	struct view *view;
 	const struct report *report;
+	const struct view_history *history;
 	struct buf text;
 };
 
@@ -85,6 +86,8 @@ static void finding_add(struct finding_view *fv, const struct finding *f)
 	out->where = kept(fv);
 	out->place = arena_str(a, f->scope && f->scope->pool ? f->scope->pool->name : f->scope ? f->scope->name : STR("fleet"));
 	out->onset = moment_of(fv, f->onset_ms);
+	if (!f->onset_ms)
+		out->seen = moment_of(fv, view_history_seen(fv->history, fv->report, f));
 	out->over = moment_of(fv, f->now ? 0 : f->last_ms);
 	out->detail = arena_str(a, f->detail);
 	out->evidence = evidence_of(fv, f->evidence, f->evidence_count);
@@ -123,9 +126,9 @@ static void rows_link(struct view *v, const struct report *r)
 	}
 }
 
-void view_findings(struct view *v, const struct report *r)
+void view_findings(struct view *v, const struct report *r, const struct view_history *h)
 {
-	struct finding_view fv = { .view = v, .report = r };
+	struct finding_view fv = { .view = v, .report = r, .history = h };
 
 	buf_init(&fv.text, 1 << 20);
 	v->findings = ARENA_ARRAY(&v->arena, struct view_finding, r->finding_count + 1);

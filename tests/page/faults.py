@@ -1,4 +1,5 @@
-"""Scripted faults at 64 simulated replicas: each must be told in the page's first viewport at 1440 x 900.
+"""Scripted faults at 64 simulated replicas: each must be told in the page's first viewport at 1440 x 900, and by `goodput top` at
+80 x 24: cause, pool, replica, onset and first action.
 
     tests/page/faults.py [--shots FOLDER] [FAULT...]
 
@@ -7,6 +8,7 @@ Not part of `make check`: each fault takes a minute or two, as it has to show in
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,20 @@ def findings(server):
     return [f for f in answer.json["data"]["findings"] if not f["suppressed_by"] and not f["undecided"]] if answer.status == 200 else []
 
 
+def top_tells(server, found, replica):
+    """What the first frame lacks of this finding, or an empty list."""
+    run = subprocess.run([daemon.PROGRAM, "top", "--once", server.url], capture_output=True, text=True, timeout=120, check=False,
+                         env=dict(os.environ, LINES="24", COLUMNS="80", LC_ALL="C.UTF-8"))
+    frame = " ".join(run.stdout.split())
+    words = max(re.split(r"[^A-Za-z -]*[0-9:({][^ ]*", found["title"]), key=len)  # figures move
+    wanted = {"cause": words.strip()[:30], "pool": found.get("pool", ""), "replica": replica, "onset": " since ",
+              "action": found["actions"][0]["text"][:30] if found["actions"] else ""}
+    lacking = [name for name, text in wanted.items() if text not in frame]
+    if lacking:
+        print("top does not tell %s:\n%s" % (", ".join("%s (%s)" % (name, wanted[name]) for name in lacking), run.stdout), flush=True)
+    return not lacking
+
+
 def one(fault, wanted, shots):
     shop = daemon.Workshop()
     try:
@@ -43,7 +59,8 @@ def one(fault, wanted, shots):
         found = server.wait(lambda: [f for f in findings(server) if f["id"] in wanted], timeout=240, what="one of %s, found %s" % (wanted, [f["id"] for f in findings(server)]))
         what = {"module": "./first.mjs", "chromium": shutil.which("chromium"), "url": server.url, "finding": found[0]["id"], "replica": "127.0.0.1:%d" % (sim.port + BAD),
                 "args": ["--shots", shots] if shots else []}
-        return subprocess.run(["node", os.path.join(ROOT, "web", "tests", "run.mjs"), json.dumps(what)], check=False, env=dict(os.environ, GOODPUT_FINDING=fault)).returncode == 0
+        told = subprocess.run(["node", os.path.join(ROOT, "web", "tests", "run.mjs"), json.dumps(what)], check=False, env=dict(os.environ, GOODPUT_FINDING=fault)).returncode == 0
+        return top_tells(server, found[0], "127.0.0.1:%d" % (sim.port + BAD)) and told
     except AssertionError as problem:
         print("%s  FAILED: %s" % (fault, str(problem)[:600]), flush=True)
         return False
