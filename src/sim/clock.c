@@ -62,12 +62,19 @@ static void play_engine(struct sim_engine *at, double now)
 	struct engine_state state;
 	double next;
 
+	engine_state(at->engine, &state);
+	uint64_t empty_waits = state.counters->empty_waits;
+
 	/* one event at a time, so that each step is seen on its own */
 	while ((next = engine_next(at->engine)) <= now) {
 		engine_advance(at->engine, next);
 		engine_state(at->engine, &state);
 		meter_step(&at->meter, &state, next);
+		/* A head that does not fit, whatever ends: its time stays now until something from outside changes. */
+		if (state.counters->empty_waits != empty_waits)
+			break;
 	}
+	at->is_stuck = state.counters->empty_waits != empty_waits;
 	engine_advance(at->engine, now);
 }
 
@@ -90,7 +97,8 @@ static double next_event(const struct simulator *sim)
 	for (uint32_t r = 0; r < sim->replica_count; r++)
 		for (uint32_t i = 0; i < sim->replicas[r].engine_count; i++) {
 			const struct engine *e = sim->replicas[r].engines[i].engine;
-			double at = e ? engine_next(e) : INFINITY;
+			/* One that is stuck is looked at again when the housekeeping comes round. */
+			double at = e && !sim->replicas[r].engines[i].is_stuck ? engine_next(e) : INFINITY;
 
 			next = at < next ? at : next;
 		}

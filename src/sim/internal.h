@@ -25,6 +25,7 @@ struct sim_engine {
 	struct engine_state frozen; /* what the page shows while its gauges are stale */
 	uint64_t frozen_steps;
 	double preempt_due; /* next blow of a preemption storm */
+	bool is_stuck;      /* its first request in line cannot be admitted, whatever ends */
 };
 
 /* One completion of a request. */
