@@ -27,7 +27,7 @@ struct key {
 	uint32_t seen; /* the plan that has it */
 	uint32_t plan; /* that `cell` belongs to */
 	uint32_t cell;
-	bool plain;    /* no label value needs an escape */
+	bool plain;    /* as in key_parts */
 	bool has_edge; /* it has an `le` */
 	double edge;   /* NaN: that is no number */
 };
@@ -35,9 +35,9 @@ struct key {
  * which must stay: series are made in turn, so most names are those of the key before, and known to be sound. NULL, or why not. */
 struct key_parts {
 	struct str family, sample, help;
-	struct label *labels;
+	const struct label *labels;
 	uint32_t label_count;
-	bool plain;   /* no escape in it */
+	bool plain;   /* no escape in it, and its labels are slices of a text: `name": "value` */
 	bool foreign; /* the key of another release: sound, but not ours to read */
 };
 const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *parts);

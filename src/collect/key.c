@@ -4,7 +4,7 @@
 
 struct cursor {
 	struct arena *arena;
-	const struct key *before; /* may be NULL */
+	const struct key *before; /* plain; or NULL */
 	struct str rest;
 	bool plain; /* no escape and no control byte in all of it */
 };
@@ -137,12 +137,18 @@ static bool text_decode(struct cursor *c, struct str start, struct str *text)
 	return false;
 }
 
-static bool take_text(struct cursor *c, struct str *text)
+/* `guess`: what it may be again, without a quote in it. */
+static bool take_text(struct cursor *c, struct str guess, struct str *text)
 {
 	size_t len = 0;
 
 	if (!take(c, '"'))
 		return false;
+	if (c->plain && guess.len && guess.len < c->rest.len && c->rest.ptr[guess.len] == '"' && str_starts(c->rest, guess)) {
+		*text = guess;
+		c->rest = str_skip(c->rest, guess.len + 1);
+		return true;
+	}
 	if (c->plain) {
 		const char *end = c->rest.len ? memchr(c->rest.ptr, '"', c->rest.len) : NULL;
 
@@ -171,15 +177,15 @@ static inline bool any_set(bytes16 v)
 	return (words[0] | words[1]) != 0;
 }
 
-/* The bytes from `at` on, with `filler` behind the end. */
+/* The 16 bytes from `at` on; the last 16 where fewer are left; all of a shorter text, with `filler` behind it. */
 static inline bytes16 bytes_load(struct str text, size_t at, uint8_t filler)
 {
 	bytes16 v = (bytes16){ 0 } + filler;
 
-	if (text.len - at >= sizeof v)
-		memcpy(&v, text.ptr + at, sizeof v);
+	if (text.len < sizeof v)
+		memcpy(&v, text.ptr, text.len);
 	else
-		memcpy(&v, text.ptr + at, text.len - at);
+		memcpy(&v, text.ptr + (at < text.len - sizeof v ? at : text.len - sizeof v), sizeof v);
 	return v;
 }
 
@@ -205,7 +211,7 @@ static struct str name_escape(struct arena *arena, struct str name, bool metric,
 {
 	uint32_t rune;
 
-	if (str_eq(name, known))
+	if (name.ptr == known.ptr || str_eq(name, known))
 		return known;
 	if (is_classic(name, metric) || !name.len)
 		return name;
@@ -223,53 +229,88 @@ static struct str name_escape(struct arena *arena, struct str name, bool metric,
 }
 
 /* Sorted by name; of a name given twice the last one wins, as in a Python dict. */
-static void label_insert(struct key_parts *p, struct str name, struct str value)
+static void label_insert(struct key_parts *p, struct label *labels, const struct label *l)
 {
 	uint32_t at = p->label_count;
 	int order = 1;
 
-	while (at && (order = str_cmp(p->labels[at - 1].name, name)) > 0)
+	while (at && (order = str_cmp(labels[at - 1].name, l->name)) > 0)
 		at--;
 	if (at && order == 0) {
-		p->labels[at - 1].value = value;
+		labels[at - 1].value = l->value;
+		p->plain = false;
 		return;
 	}
 	if (at < p->label_count)
-		memmove(&p->labels[at + 1], &p->labels[at], (p->label_count - at) * sizeof *p->labels);
-	p->labels[at] = (struct label){ name, value };
+		memmove(&labels[at + 1], &labels[at], (p->label_count - at) * sizeof *labels);
+	labels[at] = *l;
 	p->label_count++;
 }
 
 enum { LABELS_MAX = 256 };
 
-static struct str label_known(const struct cursor *c, uint32_t at)
+/* The label of the key before, at this place, if it is written here again. Name and value of a plain key's label stand as they were
+ * written, one behind the other. */
+static const struct label *take_again(struct cursor *c, uint32_t at)
 {
-	return c->before && at < c->before->label_count ? c->before->labels[at].name : STR_EMPTY;
+	size_t blank = c->rest.len && c->rest.ptr[0] == ' ';
+
+	if (!c->plain || !c->before || at >= c->before->label_count)
+		return NULL;
+	const struct label *l = &c->before->labels[at];
+	struct str written = str_of(l->name.ptr - 1, l->name.len + l->value.len + 6);
+
+	if (!str_starts(str_skip(c->rest, blank), written))
+		return NULL;
+	c->rest = str_skip(c->rest, blank + written.len);
+	return l;
+}
+
+static const char *take_label(struct cursor *c, struct key_parts *p, struct label *labels)
+{
+	struct label l;
+
+	if (!take_text(c, STR_EMPTY, &l.name) || !take(c, ':'))
+		return "the labels are no JSON object";
+	if (!take_text(c, STR_EMPTY, &l.value))
+		return "a label's value is no text";
+	if (p->label_count == LABELS_MAX)
+		return "more than 256 labels";
+	l.name = name_escape(c->arena, l.name, false, STR_EMPTY);
+	p->plain = p->plain && l.value.ptr == l.name.ptr + l.name.len + strlen("\": \"");
+	label_insert(p, labels, &l);
+	return NULL;
 }
 
 static const char *take_labels(struct cursor *c, struct key_parts *p)
 {
 	struct label found[LABELS_MAX + 1];
-	struct str name, value;
+	uint32_t again = 0;
 
 	if (!take(c, '{'))
 		return "the third element is no object of labels";
-	p->labels = found;
 	if (!take(c, '}')) {
 		do {
-			if (!take_text(c, &name) || !take(c, ':'))
-				return "the labels are no JSON object";
-			if (!take_text(c, &value))
-				return "a label's value is no text";
-			if (p->label_count == LABELS_MAX)
-				return "more than 256 labels";
-			label_insert(p, name_escape(c->arena, name, false, label_known(c, p->label_count)), value);
+			const struct label *same = take_again(c, p->label_count);
+			const char *why = same ? NULL : take_label(c, p, found);
+
+			if (why)
+				return why;
+			if (same)
+				label_insert(p, found, same);
+			again += same != NULL;
 		} while (take(c, ','));
 		if (!take(c, '}'))
 			return "the labels are no JSON object";
 	}
-	p->labels = arena_alloc(c->arena, (p->label_count + 1) * sizeof *p->labels);
-	memcpy(p->labels, found, p->label_count * sizeof *p->labels);
+	if (p->plain && c->before && again == p->label_count && again == c->before->label_count) {
+		p->labels = c->before->labels;
+		return NULL;
+	}
+	struct label *labels = arena_alloc(c->arena, (p->label_count + 1) * sizeof *labels);
+
+	memcpy(labels, found, p->label_count * sizeof *labels);
+	p->labels = labels;
 	return NULL;
 }
 
@@ -290,7 +331,8 @@ static void text_scan(struct str text, bool *ascii, bool *plain)
 
 const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *p)
 {
-	struct cursor c = { .arena = arena, .before = before, .rest = text };
+	struct cursor c = { .arena = arena, .before = before && before->plain ? before : NULL, .rest = text };
+	struct str family = c.before ? before->family->name : STR_EMPTY, sample = c.before ? before->sample : STR_EMPTY;
 	bool ascii;
 
 	*p = (struct key_parts){ 0 };
@@ -300,7 +342,7 @@ const char *key_parse(struct arena *arena, struct str text, const struct key *be
 		return "the key is not UTF-8";
 	if (!take(&c, '['))
 		return "the key is no JSON array";
-	if (!take_text(&c, &p->family) || !take(&c, ',') || !take_text(&c, &p->sample) || !take(&c, ','))
+	if (!take_text(&c, family, &p->family) || !take(&c, ',') || !take_text(&c, sample, &p->sample) || !take(&c, ','))
 		return "the key does not begin with two names";
 	/* [family, sample, [names], [values]] of releases before 0.4, and of GitLab's. */
 	p->foreign = c.rest.len && str_starts(str_trim(c.rest), STR("["));
@@ -313,11 +355,11 @@ const char *key_parse(struct arena *arena, struct str text, const struct key *be
 	p->foreign = take(&c, ']') && !str_trim(c.rest).len;
 	if (p->foreign)
 		return "keys without a help text, as prometheus_client 0.4 to 0.15 writes them";
-	if (!take(&c, ',') || !take_text(&c, &p->help) || !take(&c, ']') || str_trim(c.rest).len)
+	if (!take(&c, ',') || !take_text(&c, c.before ? before->help : STR_EMPTY, &p->help) || !take(&c, ']') || str_trim(c.rest).len)
 		return "the key does not end with a help text";
 	if (!p->family.len || !p->sample.len)
 		return "the key has an empty name";
-	p->family = name_escape(arena, p->family, true, before ? before->family->name : STR_EMPTY);
-	p->sample = name_escape(arena, p->sample, true, before ? before->sample : STR_EMPTY);
+	p->family = name_escape(arena, p->family, true, family);
+	p->sample = name_escape(arena, p->sample, true, sample);
 	return NULL;
 }

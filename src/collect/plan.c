@@ -196,7 +196,7 @@ static bool is_of_last_group(const struct plan *p, const struct family *family, 
 
 	if (!last || last->family != family || t->with.name.ptr || p->last_with || last->label_count != key->label_count)
 		return false;
-	for (uint32_t i = 0; i < key->label_count; i++) {
+	for (uint32_t i = 0; last->labels != key->labels && i < key->label_count; i++) {
 		const struct label *a = &last->labels[i], *b = &key->labels[i];
 
 		if (!str_eq(a->name, b->name) || (!str_eq(a->value, b->value) && !str_eq(a->name, t->without)))
