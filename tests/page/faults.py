@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.dont_write_bytecode = True
@@ -35,17 +36,25 @@ def findings(server):
 
 
 def top_tells(server, found, replica):
-    """What the first frame lacks of this finding, or an empty list."""
+    """Does the first frame tell all of it?"""
+    for _ in range(12):  # its window is another one than the daemon's: it may come to it a little later
+        lacking = top_lacks(server, found, replica)
+        if not lacking:
+            return True
+        time.sleep(5)
+    print("top does not tell %s" % lacking, flush=True)
+    return False
+
+
+def top_lacks(server, found, replica):
     run = subprocess.run([daemon.PROGRAM, "top", "--once", server.url], capture_output=True, text=True, timeout=120, check=False,
                          env=dict(os.environ, LINES="24", COLUMNS="80", LC_ALL="C.UTF-8"))
     frame = " ".join(run.stdout.split())
     words = max(re.split(r"[^A-Za-z -]*[0-9:({][^ ]*", found["title"]), key=len)  # figures move
     wanted = {"cause": words.strip()[:30], "pool": found.get("pool", ""), "replica": replica, "onset": " since ",
               "action": found["actions"][0]["text"][:30] if found["actions"] else ""}
-    lacking = [name for name, text in wanted.items() if text not in frame]
-    if lacking:
-        print("top does not tell %s:\n%s" % (", ".join("%s (%s)" % (name, wanted[name]) for name in lacking), run.stdout), flush=True)
-    return not lacking
+    lacking = ["%s (%s)" % (name, text) for name, text in wanted.items() if text not in frame]
+    return "%s:\n%s" % (", ".join(lacking), run.stdout) if lacking else ""
 
 
 def one(fault, wanted, shots):
