@@ -63,7 +63,7 @@ const struct option_spec prometheus_options[] = {
 #define AT(field) offsetof(struct catalog_arguments, field)
 const struct option_spec catalog_options[] = {
 	{ "catalog", 0, OPTION_STRINGS, AT(files), .argument = "FILE",
-		.help = "Change or extend engines, signals and findings by a file in the format of catalog/" },
+		.help = "Change or extend engines, signals and findings by a file in the format of catalog/." },
 	{ "pools", 0, OPTION_STRING, AT(pools_file), .argument = "FILE", .help = "Read pools (roles, classes, SLOs) from FILE." },
 	{ 0 },
 };

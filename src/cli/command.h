@@ -34,6 +34,8 @@ struct command {
 /* NULL-terminated, in the order of the overview. */
 extern const struct command *const commands[];
 const struct command *command_find(struct str name);
+/* The name of a command that is written nearly so; NULL: none is near. */
+const char *command_nearest(struct str name);
 
 /* help.c */
 void help_overview(struct buf *out, int columns);

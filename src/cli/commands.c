@@ -31,6 +31,22 @@ const struct command *command_find(struct str name)
 	return NULL;
 }
 
+const char *command_nearest(struct str name)
+{
+	const char *nearest = NULL;
+	size_t best = name.len > 4 ? 3 : 2;
+
+	for (const struct command *const *c = commands; *c; c++) {
+		size_t distance = str_distance(name, str_from((*c)->name), best);
+
+		if (distance <= best && distance < name.len) {
+			best = distance;
+			nearest = (*c)->name;
+		}
+	}
+	return nearest;
+}
+
 int command_failed(const struct error *e)
 {
 	log_progress(NULL);
