@@ -214,8 +214,8 @@ static void page_figures(struct page *p, const struct bench_run *r)
 	figure_row(p, t, TALLY_E2E, "E2E");
 	if (!isnan(r->load.delay_p99_ms))
 		figure_row(p, t, TALLY_E2E_DUE, "  since due");
-	page_print(p, STYLE_DIM, "percentiles of completed requests, linear; below: 95 %% intervals by order statistics, - is no bound");
-	page_line(p);
+	page_field(p, "", STYLE_PLAIN, 0,
+		STR("percentiles of completed requests, linear; below: 95 % intervals by order statistics, - is no bound"));
 	page_gap(p);
 }
 

@@ -200,6 +200,8 @@ static void fingerprint_page(struct page *p, const struct comparison *c)
 
 	for (size_t i = 0; i < c->result.fact_count; i++) {
 		const struct compare_fact *f = &c->result.facts[i];
+		/* enough of a hash to tell it by */
+		size_t most = str_is(f->name, "workload") ? 12 : SIZE_MAX;
 
 		if (!f->differs && !str_is(f->name, "workload") && !str_is(f->name, "target"))
 			continue;
@@ -210,10 +212,10 @@ static void fingerprint_page(struct page *p, const struct comparison *c)
 			titled = true;
 		}
 		page_print(p, STYLE_PLAIN, "  %-21.*s ", (int)f->name.len, f->name.ptr);
-		page_add(p, f->a.len ? f->a : STR("-"), STYLE_PLAIN);
+		page_add(p, f->a.len ? str_head(f->a, f->a.len < most ? f->a.len : most) : STR("-"), STYLE_PLAIN);
 		if (f->differs) {
 			page_print(p, STYLE_DIM, " | ");
-			page_add(p, f->b.len ? f->b : STR("-"), STYLE_PLAIN);
+			page_add(p, f->b.len ? str_head(f->b, f->b.len < most ? f->b.len : most) : STR("-"), STYLE_PLAIN);
 		}
 		page_line(p);
 	}

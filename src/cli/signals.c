@@ -189,6 +189,8 @@ static bool print_bound(struct watch *w, const struct signals_arguments *a, cons
 		return false;
 	if (a->promql)
 		return bound_promql(p, w, &request, a->global.json, e);
+	if (!source_tell_silent(w))
+		return error_set(e, EXIT_UNREACHABLE, "no target gave metrics: there is no coverage to tell");
 	bound_coverage(p, w, a->global.json);
 	return true;
 }

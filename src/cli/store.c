@@ -58,6 +58,7 @@ static void verified_print(const struct store_verified *v, bool as_json, struct 
 		return;
 	}
 	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.store-verify/1"));
 	json_integer(&j, "faults", (int64_t)v->faults);
 	json_integer(&j, "chunks", (int64_t)v->chunks);
 	json_integer(&j, "sections", (int64_t)v->sections);
@@ -96,6 +97,7 @@ static void stats_json(const struct store *s, const struct store_stats *stats, s
 	int64_t oldest_ms, newest_ms;
 
 	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.store-stats/1"));
 	json_integer(&j, "series", (int64_t)stats->series);
 	json_integer(&j, "samples", (int64_t)stats->samples);
 	json_integer(&j, "samples_in_head", (int64_t)stats->head_samples);

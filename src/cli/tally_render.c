@@ -257,19 +257,23 @@ static void figure_row(struct page *p, const struct tally *t, enum tally_figure 
 {
 	size_t n = t->figures[f].v.count;
 	struct estimate last = tally_figure(t, f, percentiles[PERCENTILES - 1].q, 0.95);
+	const char *figure = tally_figure_name(f), *unit = tally_figure_unit(f);
 	char number[32], low[32], high[32], name[48];
 
-	snprintf(name, sizeof name, "%s %s", tally_figure_name(f), tally_figure_unit(f));
-	page_print(p, STYLE_PLAIN, "  %-22s %7zu", name, n);
+	if (strstr(figure, unit)) /* prompt_tokens says it already */
+		snprintf(name, sizeof name, "%s", figure);
+	else
+		snprintf(name, sizeof name, "%s %s", figure, unit);
+	page_print(p, STYLE_PLAIN, "  %-19s %6zu", name, n);
 	number_phrase(t->figures[f].sum / (double)n, number);
-	page_print(p, STYLE_PLAIN, " %8s", number);
+	page_print(p, STYLE_PLAIN, " %6s", number);
 	for (int i = 0; i < PERCENTILES; i++) {
 		number_phrase(tally_figure(t, f, percentiles[i].q, 0.95).value, number);
-		page_print(p, STYLE_PLAIN, " %8s", number);
+		page_print(p, STYLE_PLAIN, " %6s", number);
 	}
 	number_phrase(last.low, low);
 	number_phrase(last.high, high);
-	page_print(p, STYLE_DIM, "  %s to %s", low, isnan(last.high) ? "no bound" : high);
+	page_print(p, STYLE_DIM, "  %s..%s", low, isnan(last.high) ? "-" : high);
 	page_line(p);
 }
 
@@ -287,10 +291,10 @@ static bool is_repetition(const struct tally *t, int figure)
 
 void tally_page_figures(struct page *p, const struct tally *t)
 {
-	page_print(p, STYLE_DIM, "  %-22s %7s %8s", "", "n", "mean");
+	page_print(p, STYLE_DIM, "  %-19s %6s %6s", "", "n", "mean");
 	for (int i = 0; i < PERCENTILES; i++)
-		page_print(p, STYLE_DIM, " %8s", percentiles[i].name);
-	page_print(p, STYLE_DIM, "  p99, 95 %% interval");
+		page_print(p, STYLE_DIM, " %6s", percentiles[i].name);
+	page_print(p, STYLE_DIM, "  p99 (95 %%)");
 	page_line(p);
 	for (int f = 0; f < TALLY_FIGURES; f++)
 		if (t->figures[f].v.count && !is_repetition(t, f))

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """What a stranger meets: mistakes of every kind, and what each command says to them."""
 
+import json
+import os
 import re
+import socket
 import subprocess
 import tempfile
 
@@ -39,6 +42,56 @@ class Mistakes(CliTest):
 
     def test_webhook(self):
         self.failed(goodput("serve", "127.0.0.1:1", "-p", "0", "--webhook", "alerts"), 64, "--webhook \"alerts\"", "http://")
+
+
+class Silence(CliTest):
+    """A target that gives nothing is named, with the reason, whatever was asked of it."""
+
+    def test_dead_port(self):
+        with socket.socket() as taken:  # bound, not listening
+            taken.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % taken.getsockname()[1]
+            for arguments in (("signals", "--coverage", target), ("workload", "freeze", "-w", "1s", target)):
+                self.failed(goodput(*arguments), 69, target, "refused", "Nothing listens")
+            result = goodput("query", "up", target)
+            self.assertEqual((result.status, result.out.split()[-1]), (0, "0"))
+            self.assertIn("refused", result.err)
+
+    def test_no_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            with open(page, "w", encoding="utf-8") as file:
+                file.write("<html><body>Sign in</body></html>\n")
+            for arguments in (("signals", "--coverage", page), ("workload", "freeze", page)):
+                self.failed(goodput(*arguments), 69, "page.html", "web page")
+
+
+class Pages(CliTest):
+    def fits(self, *arguments):
+        result = goodput(*arguments, env={"COLUMNS": "80"})
+        for line in result.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        return result
+
+    def test_width(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.fits("signals", "--coverage", os.path.join(here, "..", "..", "demo", "trouble"))
+        with tempfile.TemporaryDirectory() as folder:
+            table = os.path.join(folder, "requests.tsv")
+            with open(table, "w", encoding="utf-8") as file:
+                file.write("id\tstart_s\tttft_ms\te2e_ms\toutput_tokens\toutcome\n")
+                for i in range(100):
+                    file.write("%d\t%.1f\t%.1f\t%.1f\t%d\tok\n" % (i, i / 10, 100 + i * 1.3, 2000 + i * 17.7, 80 + i))
+            self.assertIn("ttft ms", self.fits("bench", "report", table, "--goodput", "ttft:150").out)
+
+    def test_documents_have_a_schema(self):
+        with tempfile.TemporaryDirectory() as folder:
+            store, page = os.path.join(folder, "s.db"), os.path.join(folder, "page")
+            with open(page, "w", encoding="utf-8") as file:
+                file.write("a_total 1 1700000000000\n")
+            self.assertEqual(goodput("store", "import", store, page).status, 0)
+            for action in ("stats", "verify"):
+                self.assertRegex(json.loads(goodput("store", action, store, "--json").out)["schema"], r"^goodput\.store-%s/1$" % action)
 
 
 class Collect(CliTest):
