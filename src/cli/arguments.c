@@ -146,6 +146,7 @@ bool source_to_options(const struct source_arguments *s, struct arena *arena, co
 		.ca_file = s->http.ca_file,
 		.insecure = s->http.insecure,
 		.timeout_ms = s->http.timeout_ms,
-		.budget_ms = s->prometheus.budget_ms };
+		.budget_ms = s->prometheus.budget_ms,
+		.stop = &command_stop };
 	return true;
 }

@@ -1,14 +1,39 @@
 #!/usr/bin/env python3
 """What a stranger meets: mistakes of every kind, and what each command says to them."""
 
+import contextlib
+import http.server
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
 
 from program import COMMANDS, PROGRAM, CliTest, goodput, main
+
+
+class SignIn(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):  # noqa: N802
+        body = b"<html><body>Sign in</body></html>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def web_page():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), SignIn) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
 
 
 class Help(CliTest):
@@ -40,6 +65,20 @@ class Mistakes(CliTest):
         self.failed(goodput("bench", "http://127.0.0.1:1", "-n", "0"), 64, "--num-prompts", "at least 1")
         self.failed(goodput("bench", "http://127.0.0.1:1", "-d", "0"), 64, "--duration")
 
+    def test_demo_of_a_taken_port(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            result = goodput("demo", "-p", str(taken.getsockname()[1]), "--for", "5s")
+            self.assertEqual(result.status, 69, result.err)
+            self.assertRegex(result.err, r"^goodput: goodput serve ended: cannot listen on .* in use\n  hint: another program has the port[^?]*$")
+
+    def test_folder_for_a_store(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.failed(goodput("store", "verify", folder), 65, "this is a folder")
+
+    def test_web_page_recorded(self):
+        with tempfile.TemporaryDirectory() as folder, web_page() as port:
+            self.failed(goodput("record", os.path.join(folder, "r"), "127.0.0.1:%d" % port, "--for", "1s", "--every", "1s"), 69, "0 with a page")
+
     def test_webhook(self):
         self.failed(goodput("serve", "127.0.0.1:1", "-p", "0", "--webhook", "alerts"), 64, "--webhook \"alerts\"", "http://")
 
@@ -64,6 +103,27 @@ class Silence(CliTest):
                 file.write("<html><body>Sign in</body></html>\n")
             for arguments in (("signals", "--coverage", page), ("workload", "freeze", page)):
                 self.failed(goodput(*arguments), 69, "page.html", "web page")
+
+
+class Interrupted(CliTest):
+    """One Ctrl-C ends a command that waits for a server that took the connection and says nothing."""
+
+    def test_mute_server(self):
+        for arguments in (("check", "--prometheus", "{}"), ("query", "up", "--prometheus", "{}"), ("bench", "{}"), ("top", "--once", "{}"),
+                          ("compare", "--before", "-2h..-1h", "--after", "-1h..now", "--prometheus", "{}")):
+            with socket.create_server(("127.0.0.1", 0)) as mute:
+                mute.settimeout(60)
+                url = "http://127.0.0.1:%d" % mute.getsockname()[1]
+                process = subprocess.Popen([PROGRAM, *(a.format(url) for a in arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                try:
+                    connection, _ = mute.accept()
+                    with connection:
+                        process.send_signal(signal.SIGINT)
+                        out, err = process.communicate(timeout=60)
+                finally:
+                    process.kill()
+                self.assertEqual((process.returncode, out), (130, ""), (arguments, err))
+                self.assertIn("interrupted", err)
 
 
 class Pages(CliTest):
