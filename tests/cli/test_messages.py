@@ -15,11 +15,11 @@ import threading
 from program import COMMANDS, PROGRAM, CliTest, goodput, main
 
 
-class SignIn(http.server.BaseHTTPRequestHandler):
+class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):  # noqa: N802
-        body = b"<html><body>Sign in</body></html>"
+        body, kind = self.server.page
         self.send_response(200)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -29,8 +29,9 @@ class SignIn(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def web_page():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), SignIn) as server:
+def web_page(body=b"<html><body>Sign in</body></html>", kind="text/html"):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        server.page = body, kind
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
         server.shutdown()
@@ -124,6 +125,19 @@ class Interrupted(CliTest):
                     process.kill()
                 self.assertEqual((process.returncode, out), (130, ""), (arguments, err))
                 self.assertIn("interrupted", err)
+
+
+    def test_reader_that_goes_away(self):
+        page = b"# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name=\"m\"} 1\n"
+        with web_page(page, "text/plain") as port:
+            process = subprocess.Popen([PROGRAM, "top", "--json", "-i", "500ms", "127.0.0.1:%d" % port], stdout=subprocess.PIPE,
+                                       stderr=subprocess.DEVNULL, text=True)
+            try:
+                self.assertIn("goodput.top/1", process.stdout.readline())
+                process.stdout.close()
+                self.assertIn(process.wait(timeout=60), (0, 1, 2, 3))
+            finally:
+                process.kill()
 
 
 class Pages(CliTest):
