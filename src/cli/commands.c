@@ -11,7 +11,7 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_FINE, "Fine." },
 	{ EXIT_WARNING, "Warning." },
 	{ EXIT_CRITICAL, "Critical." },
-	{ EXIT_UNKNOWN, "Unknown: nothing could be judged, or part of the fleet did not answer and the rest is fine." },
+	{ EXIT_UNKNOWN, "Unknown: nothing could be judged, or part of the fleet did not answer and the rest is no worse than a warning." },
 	{ EXIT_USAGE, "Wrong usage." },
 	{ EXIT_BAD_INPUT, "A file, page or query cannot be read as what it should be." },
 	{ EXIT_UNREACHABLE, "The server asked for data does not answer." },

@@ -260,10 +260,10 @@ static int dump_all(struct dump *d)
 
 	buf_init(&out, (size_t)1 << 30);
 	map_init(&d->typed);
-	for (int64_t from = d->from_ms, to; ok && !command_stop && store_next_time(d->store, from, &from) && from <= d->to_ms;
-		from = to + 1) {
+	for (int64_t from = d->from_ms, to;
+		ok && !command_stop && !ferror(stdout) && store_next_time(d->store, from, &from) && from <= d->to_ms; from = to + 1) {
 		to = d->to_ms - DUMP_WINDOW_MS < from ? d->to_ms : from + DUMP_WINDOW_MS - 1;
-		for (size_t i = 0; ok && i < name_count && !command_stop; i++) {
+		for (size_t i = 0; ok && i < name_count && !command_stop && !ferror(stdout); i++) {
 			ok = dump_window(d, &writer, names[i], from, to);
 			arena_reset(&d->window);
 		}
