@@ -66,6 +66,13 @@ class Mistakes(CliTest):
         self.failed(goodput("bench", "http://127.0.0.1:1", "-n", "0"), 64, "--num-prompts", "at least 1")
         self.failed(goodput("bench", "http://127.0.0.1:1", "-d", "0"), 64, "--duration")
 
+    def test_outputs_are_checked_before_the_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option in ("--html", "--junit", "--prompts"):
+                self.failed(goodput("bench", "http://127.0.0.1:1", "-n", "1", option, folder), 65, folder, "Is a directory")
+                self.failed(goodput("bench", "http://127.0.0.1:1", "-n", "1", option, folder + "/no/x"), 65, folder, "No such file")
+            self.failed(goodput("bench", "report", "requests.tsv", "--html", "x.html"), 64, "report sends and writes nothing")
+
     def test_demo_of_a_taken_port(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             result = goodput("demo", "-p", str(taken.getsockname()[1]), "--for", "5s")
