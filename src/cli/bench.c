@@ -120,5 +120,7 @@ const struct command command_bench = {
 			{ NULL, NULL } },
 	.tables = bench_tables,
 	.arguments_size = sizeof(struct bench_arguments),
+	.operands = (const char *const[]){ "report", NULL },
+	.files_too = true,
 	.run = bench_command,
 };

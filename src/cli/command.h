@@ -28,6 +28,7 @@ struct command {
 	size_t arguments_size;
 	const char *const *operands; /* fixed words that an operand can be, for completion; NULL: files */
 	bool operand_is_command;     /* operands are names of commands */
+	bool files_too;              /* `operands` are of the first place, where a file may be too; files follow */
 	int (*run)(const struct command *self, void *arguments, const struct option_strings *operands);
 };
 

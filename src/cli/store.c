@@ -447,5 +447,6 @@ const struct command command_store = {
 	.tables = store_tables,
 	.arguments_size = sizeof(struct store_arguments),
 	.operands = store_words,
+	.files_too = true,
 	.run = store_run,
 };

@@ -133,6 +133,9 @@ class Generated(CliTest):
         self.assertEqual(self.complete("goodput", "check", "--color", "al"), ["always"])
         self.assertEqual(self.complete("goodput", "completion", "z"), ["zsh"])
         self.assertIn("signals", self.complete("goodput", "help", ""))
+        for command, action in (("collect", "mark-dead"), ("store", "verify"), ("workload", "diff"), ("rules", "check"), ("bench", "report")):
+            self.assertEqual(self.complete("goodput", command, action[:-1]), [action])
+            self.assertIn("/dev/null", self.complete("goodput", command, action, "/dev/nul"), command)
 
     def test_man_pages(self):
         for command in ("", *COMMANDS):
