@@ -11,6 +11,8 @@ import socket
 import subprocess
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 from program import COMMANDS, PROGRAM, CliTest, goodput, main
 
@@ -182,11 +184,21 @@ class Collect(CliTest):
         self.failed(goodput("collect", "mark-dead"), 64, "mark-dead DIR PID")
 
     def test_listens_on_this_machine_only(self):
+        """And a directory of which no file can be read is no page without traffic."""
         with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "counter_1.db"), "wb") as file:
+                file.write(b"\xff\xff\xff\x0f" + b"x" * 96)
+            result = goodput("collect", folder)
+            self.assertEqual(result.status, 3, result.err)
+            self.assertIn("counter_1.db", result.err)
             process = subprocess.Popen([PROGRAM, "collect", "--listen", ":0", folder], stderr=subprocess.PIPE, text=True)
             try:
                 line = process.stderr.readline()
                 self.assertIn("http://127.0.0.1:", line)
+                with self.assertRaises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(line.split(" on ")[1].strip(), timeout=60)
+                self.assertEqual(refused.exception.code, 503)
+                refused.exception.close()
             finally:
                 process.terminate()
                 process.communicate(timeout=60)
