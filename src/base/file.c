@@ -80,11 +80,31 @@ static bool descriptor_write(int fd, struct str text)
 	return fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
+/* A device or a pipe, also behind a link (/dev/stdout): a rename would put a file in its place. */
+static bool is_device(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static bool device_write(const char *path, struct str text, struct error *e)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && descriptor_write(fd, text);
+
+	if (fd >= 0)
+		ok = close(fd) == 0 && ok;
+	return ok || file_error(e, path, "cannot be written");
+}
+
 bool file_write(const char *path, struct str text, struct error *e)
 {
 	static atomic_uint serial;
 	struct arena names;
 
+	if (is_device(path))
+		return device_write(path, text, e);
 	arena_init(&names);
 	/* Not mkstemp: the file should have the mode that the umask gives. */
 	const char *part = arena_printf(&names, "%s.part-%ld-%u", path, (long)getpid(), atomic_fetch_add(&serial, 1)).ptr;

@@ -10,7 +10,7 @@
 
 /* The whole file (at most `max` bytes) in the arena, '\0'-terminated. "-" is standard input. */
 bool file_read(struct arena *arena, const char *path, size_t max, struct str *text, struct error *e);
-/* Writes through a temporary file and rename, so that a reader never sees half. */
+/* Writes through a temporary file and rename, so that a reader never sees half. A device or a pipe is written itself. */
 bool file_write(const char *path, struct str text, struct error *e);
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);

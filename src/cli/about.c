@@ -32,12 +32,16 @@ static int print_with(void (*print)(const struct command *, struct buf *), const
 static const struct command *command_named(const char *name, int *status)
 {
 	const struct command *c = command_find(str_from(name));
+	const char *nearest = c ? NULL : command_nearest(str_from(name));
 	struct error e = { 0 };
 
 	if (c)
 		return c;
 	error_set(&e, EXIT_USAGE, "no command \"%s\"", name);
-	error_hint(&e, "goodput help lists the commands");
+	if (nearest)
+		error_hint(&e, "did you mean %s?", nearest);
+	else
+		error_hint(&e, "goodput help lists the commands");
 	*status = command_failed(&e);
 	return NULL;
 }
@@ -124,6 +128,8 @@ static int version_run(const struct command *self, void *arguments, const struct
 	const char *curl = curl_version_info(CURLVERSION_NOW)->version;
 	struct buf text;
 
+	if (operands->count)
+		return command_usage(self, "it takes no operands");
 	buf_init(&text, 65536);
 	if (a->global.json) {
 		buf_printf(&text,
@@ -133,10 +139,14 @@ static int version_run(const struct command *self, void *arguments, const struct
 		version_engines(&text, true);
 		buf_add_cstr(&text, "}}\n");
 	} else {
+		struct buf engines;
+
+		buf_init(&engines, 65536);
+		version_engines(&engines, false);
 		buf_printf(&text, "goodput %s\nlibcurl %s, libuv %s, jansson %s\ncatalogue checked up to ", GOODPUT_VERSION, curl,
 			uv_version_string(), JANSSON_VERSION);
-		version_engines(&text, false);
-		buf_add_c(&text, '\n');
+		text_wrap(&text, buf_str(&engines), terminal_columns(stdout) < 80 ? terminal_columns(stdout) : 80, 2, 24);
+		buf_fini(&engines);
 	}
 	int status = command_output(buf_str(&text), EXIT_FINE);
 

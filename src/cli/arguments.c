@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 
 #include <stddef.h>
 
@@ -30,7 +31,8 @@ const struct option_spec fleet_options[] = {
 	{ "targets", 0, OPTION_STRING, AT(targets_file), .argument = "FILE",
 		.help = "Read targets from FILE, one a line; # starts a comment." },
 	{ "config", 0, OPTION_STRING, AT(config_file), .argument = "FILE",
-		.help = "Read a goodput.yaml (or prometheus.yml): targets of its scrape_configs as they are discovered, pools, signals, findings." },
+		.help = "Read a goodput.yaml (or prometheus.yml): targets of its scrape_configs as they are discovered, pools, signals, "
+			"findings." },
 	{ 0 },
 };
 #undef AT
@@ -63,7 +65,7 @@ const struct option_spec prometheus_options[] = {
 #define AT(field) offsetof(struct catalog_arguments, field)
 const struct option_spec catalog_options[] = {
 	{ "catalog", 0, OPTION_STRINGS, AT(files), .argument = "FILE",
-		.help = "Change or extend engines, signals and findings by a file in the format of catalog/" },
+		.help = "Change or extend engines, signals and findings by a file in the format of catalog/." },
 	{ "pools", 0, OPTION_STRING, AT(pools_file), .argument = "FILE", .help = "Read pools (roles, classes, SLOs) from FILE." },
 	{ 0 },
 };
@@ -72,6 +74,25 @@ const struct option_spec catalog_options[] = {
 bool source_is_named(const struct source_arguments *s, const struct option_strings *targets)
 {
 	return targets->count || s->fleet.targets_file || s->fleet.config_file || s->prometheus.url;
+}
+
+bool source_tell_silent(const struct watch *w)
+{
+	const struct fleet *f = &w->data.fleet;
+	bool any = !f->targets.count;
+
+	for (size_t i = 0; i < f->targets.count; i++) {
+		const struct target *t = f->targets.items[i];
+		const struct scrape_record *last = t->scrapes.count ? &t->scrapes.items[t->scrapes.count - 1] : NULL;
+
+		if (!last || last->outcome == SCRAPE_OK || last->outcome == SCRAPE_PARTIAL ||
+			(w->kind != WATCH_LIVE && w->kind != WATCH_PAGE))
+			any = true;
+		else
+			log_warning(STR_FMT " gave no metrics (%s%s" STR_FMT "): %s", STR_ARG(t->name), scrape_outcome_name(last->outcome),
+				last->detail.len ? ": " : "", STR_ARG(last->detail), scrape_outcome_advice(last->outcome));
+	}
+	return any;
 }
 
 bool http_to_options(const struct http_arguments *h, struct arena *arena, struct watch_options *o, struct error *e)
@@ -125,6 +146,7 @@ bool source_to_options(const struct source_arguments *s, struct arena *arena, co
 		.ca_file = s->http.ca_file,
 		.insecure = s->http.insecure,
 		.timeout_ms = s->http.timeout_ms,
-		.budget_ms = s->prometheus.budget_ms };
+		.budget_ms = s->prometheus.budget_ms,
+		.stop = &command_stop };
 	return true;
 }

@@ -47,6 +47,8 @@ struct source_arguments {
 bool source_to_options(const struct source_arguments *s, struct arena *arena, const struct option_strings *targets, struct watch_options *o,
 	struct error *e);
 bool http_to_options(const struct http_arguments *h, struct arena *arena, struct watch_options *o, struct error *e);
+/* Warns of each live target and saved page that gave nothing at its last scrape, with the reason. False when none of them gave anything. */
+bool source_tell_silent(const struct watch *w);
 /* Was anything named to look at? */
 bool source_is_named(const struct source_arguments *s, const struct option_strings *targets);
 

@@ -37,6 +37,14 @@ static int bench_once(struct bench *b)
 	return status;
 }
 
+/* Options of a load, which bench report would ignore. */
+static bool is_of_a_load(const struct bench_arguments *a)
+{
+	return a->sweep || a->save || a->prompts || a->concurrency || a->workload || a->rate || a->evaluation || a->metrics.count ||
+	       a->thresholds || a->records || a->html || a->junit || a->record || a->prompts_file || a->base_url || a->host || a->port ||
+	       a->model;
+}
+
 static int bench_command(const struct command *self, void *arguments, const struct option_strings *operands)
 {
 	struct bench_arguments *a = arguments;
@@ -44,7 +52,12 @@ static int bench_command(const struct command *self, void *arguments, const stru
 	struct bench b;
 	int status;
 
-	if (operands->count && str_is(str_from(operands->items[0]), "report"))
+	bool is_report = operands->count && str_is(str_from(operands->items[0]), "report");
+
+	if (is_report && is_of_a_load(a))
+		return command_usage(
+			self, "report sends and writes nothing: it takes --goodput, --duration, --by, --each, --price and --json");
+	if (is_report)
 		return bench_report(self, &(struct bench_report_options){ .global = &a->global,
 						  .objectives = &a->goodput,
 						  .operands = operands,
@@ -108,5 +121,7 @@ const struct command command_bench = {
 			{ NULL, NULL } },
 	.tables = bench_tables,
 	.arguments_size = sizeof(struct bench_arguments),
+	.operands = (const char *const[]){ "report", NULL },
+	.files_too = true,
 	.run = bench_command,
 };

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PERCENTILES_MAX = 16, FACTS_MAX = 16, FILE_MAX = 1 << 30 };
 
@@ -42,6 +43,25 @@ static bool metrics_check(const char *text, struct error *e)
 	return true;
 }
 
+/* Before the load, not after it: may a file of this name be made? */
+static bool output_check(const char *path, struct error *e)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct arena arena;
+
+	if (!path)
+		return true;
+	if (file_is_folder(path))
+		return error_set(e, EXIT_BAD_INPUT, "%s: cannot be written: %s", path, strerror(EISDIR));
+	arena_init(&arena);
+	const char *folder = slash ? arena_cstr(&arena, str_of(path, (size_t)(slash - path) + 1)) : ".";
+	bool ok = access(folder, W_OK | X_OK) == 0 || access(path, W_OK) == 0 ||
+		  error_set(e, EXIT_BAD_INPUT, "%s: cannot be written: %s", path, strerror(errno));
+
+	arena_fini(&arena);
+	return ok;
+}
+
 bool bench_files_check(const struct bench_arguments *a, struct error *e)
 {
 	double values[PERCENTILES_MAX], attainment;
@@ -63,6 +83,8 @@ bool bench_files_check(const struct bench_arguments *a, struct error *e)
 	}
 	if (a->thresholds && !a->sweep)
 		return error_set(e, EXIT_USAGE, "--thresholds follow from a --sweep");
+	if (!output_check(a->html, e) || !output_check(a->junit, e) || !output_check(a->prompts_file, e) || !output_check(a->thresholds, e))
+		return false;
 	return percentiles_read(a->percentiles, values, &count, e) && metrics_check(a->percentile_metrics, e);
 }
 

@@ -51,9 +51,9 @@ static const struct option_spec endpoint_options[] = {
 static const struct option_spec load_options[] = {
 	{ "workload", 'w', OPTION_STRING, AT(workload), .argument = "FILE",
 		.help = "Send this workload (goodput workload makes one) instead of random prompts." },
-	{ "num-prompts", 'n', OPTION_INTEGER, AT(prompts), .argument = "N", .least = 0,
+	{ "num-prompts", 'n', OPTION_INTEGER, AT(prompts), .argument = "N", .least = 1,
 		.help = "Requests (or sessions) to send; 1000 without --duration." },
-	{ "duration", 'd', OPTION_DURATION, AT(duration_ms), .argument = "DURATION", .least = 0, .help = "Start requests for this time." },
+	{ "duration", 'd', OPTION_DURATION, AT(duration_ms), .argument = "DURATION", .least = 1, .help = "Start requests for this time." },
 	{ "request-rate", 'r', OPTION_STRING, AT(rate), .argument = "RATE",
 		.help = "Requests per second; inf sends each as soon as there is a place for it. Latency then also counts from the time a "
 			"request was due." },

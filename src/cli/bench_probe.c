@@ -57,8 +57,10 @@ static bool model_find(struct bench *b, struct error *e)
 		url.len--;
 	request.url = arena_printf(&b->arena, "%s" STR_FMT "/v1/models", scheme, STR_ARG(url)).ptr;
 	client = http_client_new();
-	http_fetch(client, &b->arena, &request, &answer);
+	http_fetch_all(client, &b->arena, &request, &answer, 1, 1, &command_stop);
 	http_client_free(client);
+	if (command_stop)
+		return error_set(e, EXIT_INTERRUPTED, "interrupted");
 	if (answer.failure == HTTP_OK && answer.status == 200)
 		b->load.model = first_model(b, answer.body);
 	return b->load.model.len || model_refused(b, &answer, e);

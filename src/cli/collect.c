@@ -177,5 +177,7 @@ const struct command command_collect = {
 		{ "goodput collect mark-dead /run/metrics 4711", "From gunicorn's child_exit, for example." }, { NULL, NULL } },
 	.tables = collect_tables,
 	.arguments_size = sizeof(struct collect_arguments),
+	.operands = (const char *const[]){ "init", "clean", "mark-dead", "fold", NULL },
+	.files_too = true,
 	.run = collect_run_command,
 };

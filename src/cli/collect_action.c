@@ -83,7 +83,7 @@ static int fold(const struct collect_arguments *a, const char *path)
 
 int collect_action(const struct command *self, const struct collect_arguments *a, const struct option_strings *operands)
 {
-	struct str action = operands->count > 1 ? str_from(operands->items[0]) : STR_EMPTY;
+	struct str action = operands->count ? str_from(operands->items[0]) : STR_EMPTY;
 	bool is_action = str_is(action, "init") || str_is(action, "clean") || str_is(action, "mark-dead") || str_is(action, "fold");
 
 	if (a->force && !is_action)
@@ -95,7 +95,8 @@ int collect_action(const struct command *self, const struct collect_arguments *a
 	if (str_is(action, "mark-dead"))
 		return operands->count > 2 ? mark_dead(self, a, operands) : command_usage(self, "mark-dead DIR PID...: which processes?");
 	if (operands->count != 2)
-		return command_usage(self, "one directory at a time");
+		return command_usage(
+			self, operands->count > 2 ? "one directory at a time" : "which directory? (./NAME for one of this name)");
 	return str_is(action, "init")    ? init(a, operands->items[1])
 	       : str_is(action, "clean") ? clean(a, operands->items[1])
 					 : fold(a, operands->items[1]);

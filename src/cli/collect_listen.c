@@ -126,6 +126,8 @@ static void answer_page(struct exporter *e, struct exchange *x, const struct mes
  * is 200, with our own metrics. */
 static int status_of(const struct collect_report *r)
 {
+	if (collect_read_nothing(r))
+		return 503;
 	return r->directory == COLLECT_READ || r->directory == COLLECT_WAITING ? 200 : 503;
 }
 

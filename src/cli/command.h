@@ -28,12 +28,15 @@ struct command {
 	size_t arguments_size;
 	const char *const *operands; /* fixed words that an operand can be, for completion; NULL: files */
 	bool operand_is_command;     /* operands are names of commands */
+	bool files_too;              /* `operands` are of the first place, where a file may be too; files follow */
 	int (*run)(const struct command *self, void *arguments, const struct option_strings *operands);
 };
 
 /* NULL-terminated, in the order of the overview. */
 extern const struct command *const commands[];
 const struct command *command_find(struct str name);
+/* The name of a command that is written nearly so; NULL: none is near. */
+const char *command_nearest(struct str name);
 
 /* help.c */
 void help_overview(struct buf *out, int columns);

@@ -11,7 +11,7 @@ const struct exit_meaning exit_meanings[] = {
 	{ EXIT_FINE, "Fine." },
 	{ EXIT_WARNING, "Warning." },
 	{ EXIT_CRITICAL, "Critical." },
-	{ EXIT_UNKNOWN, "Unknown: nothing could be judged, or part of the fleet did not answer and the rest is fine." },
+	{ EXIT_UNKNOWN, "Unknown: nothing could be judged, or part of the fleet did not answer and the rest is no worse than a warning." },
 	{ EXIT_USAGE, "Wrong usage." },
 	{ EXIT_BAD_INPUT, "A file, page or query cannot be read as what it should be." },
 	{ EXIT_UNREACHABLE, "The server asked for data does not answer." },
@@ -29,6 +29,22 @@ const struct command *command_find(struct str name)
 		if (str_is(name, (*c)->name))
 			return *c;
 	return NULL;
+}
+
+const char *command_nearest(struct str name)
+{
+	const char *nearest = NULL;
+	size_t best = name.len > 4 ? 3 : 2;
+
+	for (const struct command *const *c = commands; *c; c++) {
+		size_t distance = str_distance(name, str_from((*c)->name), best);
+
+		if (distance <= best && distance < name.len) {
+			best = distance;
+			nearest = (*c)->name;
+		}
+	}
+	return nearest;
 }
 
 int command_failed(const struct error *e)

@@ -62,13 +62,13 @@ static void bash_options(struct buf *out, const struct command *c)
 	buf_printf(out, "--%s ", o->name);
 	buf_add_cstr(out, "' operands='");
 	operand_words(out, c);
-	buf_add_cstr(out, "' ;;\n");
+	buf_printf(out, "'%s ;;\n", c->files_too ? " files=1" : "");
 }
 
 static void completion_bash(struct buf *out)
 {
 	buf_add_cstr(out, "# bash completion of goodput\n_goodput()\n{\n"
-			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= options= operands= i\n"
+			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= options= operands= files= i\n"
 			  "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 			  "\t\t[[ ${COMP_WORDS[i]} == -* ]] || { command=${COMP_WORDS[i]}; break; }\n\tdone\n"
 			  "\tCOMPREPLY=()\n\tcase $command,$prev in\n");
@@ -86,6 +86,7 @@ static void completion_bash(struct buf *out)
 	buf_add_cstr(out, "' ;;\n\tesac\n"
 			  "\tif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
 			  "\telif [[ $operands ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
+			  "\t\t[[ ! $files ]] || { compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- \"$cur\")); }\n"
 			  "\telse\n\t\tcompopt -o filenames 2>/dev/null\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n"
 			  "complete -F _goodput goodput\n");
 }
@@ -119,6 +120,12 @@ static void completion_zsh(struct buf *out)
 		buf_printf(out, "\t%s)\n\t\t_arguments -S \\\n", (*c)->name);
 		OPTIONS_EACH((*c)->tables, table, o)
 		zsh_option(out, o);
+		if ((*c)->files_too) {
+			buf_add_cstr(out, "\t\t\t'1:operand:{_alternative \"words:word:(");
+			operand_words(out, *c);
+			buf_add_cstr(out, ")\" \"files:file:_files\"}' \\\n\t\t\t'*:file:_files'\n\t\t;;\n");
+			continue;
+		}
 		buf_add_cstr(out, "\t\t\t'*:target:");
 		if (!(*c)->operand_is_command && !(*c)->operands) {
 			buf_add_cstr(out, "_files'\n\t\t;;\n");
@@ -158,7 +165,7 @@ static void completion_fish(struct buf *out)
 		fish_option(out, *c, o);
 		if (!(*c)->operand_is_command && !(*c)->operands)
 			continue;
-		buf_printf(out, "complete -c goodput -f -n '__fish_seen_subcommand_from %s' -a '", (*c)->name);
+		buf_printf(out, "complete -c goodput%s -n '__fish_seen_subcommand_from %s' -a '", (*c)->files_too ? "" : " -f", (*c)->name);
 		operand_words(out, *c);
 		buf_add_cstr(out, "'\n");
 	}

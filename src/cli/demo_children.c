@@ -106,24 +106,36 @@ bool child_start(struct demo_children *c, const char *const *arguments, struct e
 	return true;
 }
 
-static void child_ended(struct demo_children *c, size_t i, struct error *e)
+/* Its last message and hint are ours: what it could not do, the demo could not. */
+static void child_ended(struct demo_children *c, size_t i, int state, struct error *e)
 {
-	char said[512] = "";
+	enum exit_status status = WIFEXITED(state) ? (enum exit_status)WEXITSTATUS(state) : EXIT_INTERNAL;
+	char said[4096] = "";
 	ssize_t length = pread(c->items[i].log, said, sizeof said - 1, 0);
-	struct str text = str_trim(str_of(said, length > 0 ? (size_t)length : 0));
+	struct str rest = str_of(said, length > 0 ? (size_t)length : 0), line, message = STR_EMPTY, hint = STR_EMPTY;
 
 	c->items[i].pid = 0;
-	error_set(e, EXIT_INTERNAL, "goodput %s ended", c->items[i].name);
-	if (text.len)
-		error_hint(e, "it said: " STR_FMT, STR_ARG(text));
+	while (str_split(&rest, '\n', &line))
+		if (str_starts(line, STR("goodput: "))) {
+			message = str_skip(line, STR("goodput: ").len);
+			hint = STR_EMPTY;
+		} else if (str_starts(line, STR("  hint: "))) {
+			hint = str_skip(line, STR("  hint: ").len);
+		}
+	error_set(e, status < EXIT_USAGE || status > EXIT_UNREACHABLE ? EXIT_INTERNAL : status, "goodput %s ended%s" STR_FMT,
+		c->items[i].name, message.len ? ": " : "", STR_ARG(message));
+	if (hint.len)
+		error_hint(e, STR_FMT, STR_ARG(hint));
 }
 
 bool children_alive(struct demo_children *c, struct error *e)
 {
+	int state;
+
 	for (size_t i = 0; i < c->count; i++) {
-		if (!c->items[i].pid || waitpid(c->items[i].pid, NULL, WNOHANG) != c->items[i].pid)
+		if (!c->items[i].pid || waitpid(c->items[i].pid, &state, WNOHANG) != c->items[i].pid)
 			continue;
-		child_ended(c, i, e);
+		child_ended(c, i, state, e);
 		return false;
 	}
 	return true;

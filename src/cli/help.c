@@ -100,7 +100,7 @@ static void help_option(const struct option_spec *o, struct buf *out, int column
 	if (o->preset)
 		buf_printf(&text, " (default %s)", o->preset);
 	if (o->type == OPTION_STRINGS)
-		buf_add_cstr(&text, "; can be given again");
+		buf_add_cstr(&text, " Can be given again.");
 	text_wrap(out, buf_str(&text), columns, OPTION_COLUMN, OPTION_COLUMN);
 	buf_fini(&text);
 }

@@ -21,17 +21,8 @@ static void on_interrupt(int number)
 static int unknown_command(struct str name)
 {
 	struct error e = { 0 };
-	const char *nearest = NULL;
-	size_t best = name.len > 4 ? 3 : 2;
+	const char *nearest = command_nearest(name);
 
-	for (const struct command *const *c = commands; *c; c++) {
-		size_t distance = str_distance(name, str_from((*c)->name), best);
-
-		if (distance <= best && distance < name.len) {
-			best = distance;
-			nearest = (*c)->name;
-		}
-	}
 	error_set(&e, EXIT_USAGE, "unknown command \"" STR_FMT "\"", STR_ARG(name));
 	if (nearest)
 		error_hint(&e, "did you mean goodput %s?", nearest);

@@ -280,6 +280,14 @@ static int query_print(const struct query_arguments *a, const struct promql_valu
 	return status;
 }
 
+/* A target that gave nothing may be why the answer is empty or too small. */
+static int query_live_print(const struct query_arguments *a, const struct watch *w, const struct promql_value *v)
+{
+	if (!a->global.quiet)
+		source_tell_silent(w);
+	return query_print(a, v);
+}
+
 static int query_store(const struct query_arguments *a, const char *query, const char *path)
 {
 	const struct store_options options = { .read_only = true };
@@ -331,7 +339,7 @@ static int query_run(const struct command *self, void *arguments, const struct o
 		open = watch_open(&w, &options, &e);
 	}
 	if (open && watch_gather(&w, &e) && evaluate(a, &w, operands->items[0], &value, &e))
-		status = query_print(a, &value);
+		status = query_live_print(a, &w, &value);
 	else
 		status = a->global.json && e.status != EXIT_USAGE ? json_failed(&e) : command_failed(&e);
 	if (open)

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "scrape/classify.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ struct recording_run {
 static bool record_round(struct recording_run *run, struct error *e)
 {
 	const struct fleet *f = &run->w->data.fleet;
+	struct scrape_class what;
 	struct arena arena;
 	struct str when;
 	bool ok = true;
@@ -54,7 +56,8 @@ static bool record_round(struct recording_run *run, struct error *e)
 	for (size_t i = 0; ok && i < f->targets.count && !command_stop; i++) {
 		ok = recorder_add(run->recorder, when, f->targets.items[i]->name, &answers[i], e);
 		run->pages++;
-		run->answered += answers[i].failure == HTTP_OK && answers[i].status == 200;
+		scrape_classify(&answers[i], &what);
+		run->answered += what.outcome == SCRAPE_OK;
 	}
 	run->rounds++;
 	arena_fini(&arena);
@@ -82,8 +85,8 @@ static bool record_rounds(struct recording_run *run, const struct record_argumen
 static int record_end(const struct recording_run *run, const char *folder, const char *redaction)
 {
 	log_progress(NULL);
-	log_note("%s%zu scrapes in %zu rounds saved in %s, %zu with a page", command_stop ? "interrupted: " : "", run->pages, run->rounds,
-		folder, run->answered);
+	log_note("%s%zu scrape%s in %zu round%s saved in %s, %zu with a page", command_stop ? "interrupted: " : "", run->pages,
+		run->pages == 1 ? "" : "s", run->rounds, run->rounds == 1 ? "" : "s", folder, run->answered);
 	if (!run->answered) {
 		log_warning("no target answered with a page: goodput check %s says why", folder);
 		return command_stop ? EXIT_INTERRUPTED : EXIT_UNREACHABLE;

@@ -164,5 +164,6 @@ const struct command command_rules = {
 	.tables = rules_tables,
 	.arguments_size = sizeof(struct rules_arguments),
 	.operands = rules_words,
+	.files_too = true,
 	.run = rules_run,
 };

@@ -42,7 +42,8 @@ static const struct option_spec store_options_list[] = {
 	{ "retention", 0, OPTION_DURATION, AT(serve.store.retention_ms), .argument = "DURATION", .preset = "30d", .least = 0,
 		.help = "Drop samples that are older; 0 keeps them." },
 	{ "retention-size", 0, OPTION_SIZE, AT(retention_size), .argument = "SIZE",
-		.help = "Drop the oldest samples beyond this size of --store; in memory: beyond this size of all samples, 1GiB where it is not said." },
+		.help = "Drop the oldest samples beyond this size of --store; in memory: beyond this size of all samples, 1GiB where it is "
+			"not said." },
 	{ "durable", 0, OPTION_FLAG, AT(serve.store.durable_full),
 		.help = "What --store has committed survives a power loss too, not only the end of the program." },
 	{ 0 },
@@ -57,7 +58,7 @@ static const struct option_spec work_options[] = {
 	{ "finding-alerts", 0, OPTION_FLAG, AT(serve.finding_alerts), .preset = "yes",
 		.help = "Findings are alerts: in /api/v1/alerts, as ALERTS series, and sent as those of rule files are." },
 	{ "webhook", 0, OPTION_STRINGS, AT(webhooks), .argument = "URL",
-		.help = "POST alerts to this URL, in the form of Alertmanager's webhooks; can be given again. Alertmanagers are of "
+		.help = "POST alerts to this URL, in the form of Alertmanager's webhooks. Alertmanagers are of "
 			"--config." },
 	{ "webhook-repeat", 0, OPTION_DURATION, AT(serve.webhook_repeat_ms), .argument = "DURATION", .preset = "4h", .least = 0,
 		.help = "Tell webhooks again of what still fires; 0 does not." },
@@ -98,6 +99,20 @@ static bool read_token(struct serve_arguments *a, struct arena *arena, struct er
 	return true;
 }
 
+static bool webhooks_are_urls(const struct option_strings *webhooks, struct error *e)
+{
+	for (size_t i = 0; i < webhooks->count; i++) {
+		struct str url = str_from(webhooks->items[i]);
+
+		if (str_starts(url, STR("http://")) || str_starts(url, STR("https://")))
+			continue;
+		error_set(e, EXIT_USAGE, "--webhook \"" STR_FMT "\" is no URL", STR_ARG(url));
+		error_hint(e, "give it whole: --webhook http://host:port/path");
+		return false;
+	}
+	return true;
+}
+
 static int serve_run_command(const struct command *self, void *arguments, const struct option_strings *targets)
 {
 	struct serve_arguments *a = arguments;
@@ -113,8 +128,8 @@ static int serve_run_command(const struct command *self, void *arguments, const 
 	a->serve.json = a->global.json;
 	a->serve.store.retention_bytes = a->retention_size;
 	arena_init(&arena);
-	bool ok = source_to_options(&source, &arena, targets, &a->serve.watch, &e) && read_token(a, &arena, &e) &&
-		  serve_run(&a->serve, &command_stop, &e);
+	bool ok = webhooks_are_urls(&a->webhooks, &e) && source_to_options(&source, &arena, targets, &a->serve.watch, &e) &&
+		  read_token(a, &arena, &e) && serve_run(&a->serve, &command_stop, &e);
 
 	arena_fini(&arena);
 	return ok ? EXIT_FINE : command_failed(&e);
@@ -126,7 +141,8 @@ const struct command command_serve = {
 	.synopsis = (const char *const[]){ "[OPTIONS] TARGET...", "[OPTIONS] --config FILE", "[OPTIONS] --prometheus URL",
 		"[OPTIONS] --remote-write-receiver", NULL },
 	.description =
-		"Scrapes the targets, keeps what they show, judges all signals again and again, shows a web page, and answers Prometheus's HTTP API: "
+		"Scrapes the targets, keeps what they show, judges all signals again and again, shows a web page, and answers Prometheus's "
+		"HTTP API: "
 		"/api/v1/query, query_range, series, labels, label/NAME/values, metadata, targets, rules, alerts, status, format_query and "
 		"parse_query, and /federate. Grafana, promtool and whatever speaks to a Prometheus can be pointed at it. Its own routes "
 		"are under "
@@ -137,7 +153,8 @@ const struct command command_serve = {
 		"/metrics shows the daemon itself; /-/healthy and /-/ready answer probes; POST to /-/reload or SIGHUP reads targets, "
 		"configuration and catalogue again, without losing a sample. A configuration with an error changes nothing.\n\n"
 		"SIGTERM and Ctrl-C end it when the answers in progress are out, at most 5 s later.",
-	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000", "Watch two servers; page and API on http://127.0.0.1:9470." },
+	.examples = (const struct example[]){ { "goodput serve pod-a:8000 pod-b:8000",
+						      "Watch two servers; page and API on http://127.0.0.1:9470." },
 		{ "goodput serve --config prometheus.yml --store samples.goodput",
 			"All that an existing configuration asks for; samples outlive a restart." },
 		{ "promtool query instant http://127.0.0.1:9470 'sum(vllm:num_requests_waiting)'", "Ask it." }, { NULL, NULL } },

@@ -102,17 +102,18 @@ static bool sort_operands(const struct catalog *c, const struct option_strings *
 static bool group_exists(const struct catalog *c, const char *group, struct error *e)
 {
 	char list[300] = "";
-	struct str last = STR_EMPTY;
 
 	for (size_t i = 0; i < c->signals.count; i++) {
 		struct str name = c->signals.items[i]->group;
 		size_t used = strlen(list);
+		bool told = false;
 
 		if (str_is(name, group))
 			return true;
-		if (!str_eq(name, last))
+		for (size_t before = 0; before < i && !told; before++)
+			told = str_eq(name, c->signals.items[before]->group);
+		if (!told)
 			snprintf(list + used, sizeof list - used, "%s" STR_FMT, used ? ", " : "", STR_ARG(name));
-		last = name;
 	}
 	error_set(e, EXIT_USAGE, "no group \"%s\"", group);
 	error_hint(e, "groups: %s", list);
@@ -188,6 +189,8 @@ static bool print_bound(struct watch *w, const struct signals_arguments *a, cons
 		return false;
 	if (a->promql)
 		return bound_promql(p, w, &request, a->global.json, e);
+	if (!source_tell_silent(w))
+		return error_set(e, EXIT_UNREACHABLE, "no target gave metrics: there is no coverage to tell");
 	bound_coverage(p, w, a->global.json);
 	return true;
 }

@@ -130,6 +130,8 @@ bool bound_promql(struct page *p, struct watch *w, const struct bound_request *r
 
 /* ---- coverage ---- */
 
+enum { COVERAGE_COLUMN = 42, COVERAGE_BELOW = 27 };
+
 static void coverage_metric(struct page *p, struct json *j, const struct metric_spec *m, const struct bound_metric *b)
 {
 	struct str exposed = b->name ? b->name->name : STR_EMPTY;
@@ -143,9 +145,20 @@ static void coverage_metric(struct page *p, struct json *j, const struct metric_
 		json_close(j, '}');
 		return;
 	}
-	page_print(p, STYLE_PLAIN, "  %-26.*s %-15s ", STR_ARG(m->id), coverage_name(b->coverage));
-	page_add(p, exposed.len ? exposed : b->why, exposed.len ? STYLE_PLAIN : STYLE_DIM);
-	page_line(p);
+	struct str rest = exposed.len ? exposed : b->why, text = rest, word;
+	int widest = 0, indent = COVERAGE_COLUMN;
+	char label[80];
+
+	while (str_split(&rest, ' ', &word))
+		widest = (int)word.len > widest ? (int)word.len : widest;
+	snprintf(label, sizeof label, "  %-24.*s %-14s", STR_ARG(m->id), coverage_name(b->coverage));
+	if (indent + widest > p->columns) { /* a name too long for the room beside: below */
+		page_print(p, STYLE_PLAIN, "%s", label);
+		page_line(p);
+		label[0] = '\0';
+		indent = COVERAGE_BELOW;
+	}
+	page_field(p, label, STYLE_PLAIN, indent, text);
 }
 
 static void coverage_unknown(struct page *p, struct json *j, const struct binding *b)
@@ -157,7 +170,7 @@ static void coverage_unknown(struct page *p, struct json *j, const struct bindin
 			json_text(j, NULL, b->unknown_families[i]);
 			continue;
 		}
-		page_print(p, STYLE_PLAIN, "  %-26s %-15s " STR_FMT, "", "unknown to us", STR_ARG(b->unknown_families[i]));
+		page_print(p, STYLE_PLAIN, "  %-24s %-14s " STR_FMT, "", "unknown to us", STR_ARG(b->unknown_families[i]));
 		page_line(p);
 	}
 	if (j)

@@ -18,8 +18,7 @@ static const char *const policies[] = { "fcfs", "priority", NULL }; /* enum engi
 static const struct option_spec server_options_list[] = {
 	{ "model", 0, OPTION_STRING, AT(sim.model), .argument = "NAME", .preset = "meta-llama/Llama-3.1-8B-Instruct",
 		.help = "Model whose shape decides memory and speed; its name may have an organisation in front." },
-	{ "served-model-name", 0, OPTION_STRINGS, AT(served), .argument = "NAME",
-		.help = "Name that clients use, instead of --model's; can be given again." },
+	{ "served-model-name", 0, OPTION_STRINGS, AT(served), .argument = "NAME", .help = "Name that clients use, instead of --model's." },
 	{ "host", 0, OPTION_STRING, AT(sim.host), .argument = "ADDRESS", .preset = "127.0.0.1", .help = "Address to listen on." },
 	{ "port", 'p', OPTION_INTEGER, AT(sim.port), .argument = "PORT", .preset = "8000", .least = 0,
 		.help = "Port of the first server; 0 takes any free one." },
@@ -80,11 +79,11 @@ static const struct option_spec simulation_options_list[] = {
 	{ "answer-tokens", 0, OPTION_INTEGER, AT(sim.answer_tokens), .argument = "N", .preset = "180", .least = 1,
 		.help = "Mean length of an answer that nothing else ends." },
 	{ "self-traffic", 0, OPTION_STRING, AT(sim.self_traffic), .argument = "SPEC",
-		.help = "Requests to itself: rate=8,prompt=800,output=150[,prefix=0.3][,temperature=0.7][,spread=0.6][,seed=1], or a "
+		.help = "Requests to itself: rate=8,prompt=800,output=150; also prefix=0.3, temperature=0.7, spread=0.6, seed=1. Or a "
 			"trace: FILE "
 			"or trace=FILE[,speed=2] (Azure CSV, Mooncake JSON lines)." },
 	{ "fault", 0, OPTION_STRINGS, AT(faults), .argument = "FAULT",
-		.help = "What goes wrong: NAME[:KEY=VALUE,...][@START[+DURATION]]; can be given again. See below." },
+		.help = "What goes wrong: NAME[:KEY=VALUE,...][@START[+DURATION]], with the names above." },
 	{ 0 },
 };
 static const struct option_table sim_tables[] = { { "The server (names as vLLM has them)", server_options_list, 0 },

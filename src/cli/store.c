@@ -58,6 +58,7 @@ static void verified_print(const struct store_verified *v, bool as_json, struct 
 		return;
 	}
 	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.store-verify/1"));
 	json_integer(&j, "faults", (int64_t)v->faults);
 	json_integer(&j, "chunks", (int64_t)v->chunks);
 	json_integer(&j, "sections", (int64_t)v->sections);
@@ -96,6 +97,7 @@ static void stats_json(const struct store *s, const struct store_stats *stats, s
 	int64_t oldest_ms, newest_ms;
 
 	json_open(&j, NULL, '{');
+	json_text(&j, "schema", STR("goodput.store-stats/1"));
 	json_integer(&j, "series", (int64_t)stats->series);
 	json_integer(&j, "samples", (int64_t)stats->samples);
 	json_integer(&j, "samples_in_head", (int64_t)stats->head_samples);
@@ -258,10 +260,10 @@ static int dump_all(struct dump *d)
 
 	buf_init(&out, (size_t)1 << 30);
 	map_init(&d->typed);
-	for (int64_t from = d->from_ms, to; ok && !command_stop && store_next_time(d->store, from, &from) && from <= d->to_ms;
-		from = to + 1) {
+	for (int64_t from = d->from_ms, to;
+		ok && !command_stop && !ferror(stdout) && store_next_time(d->store, from, &from) && from <= d->to_ms; from = to + 1) {
 		to = d->to_ms - DUMP_WINDOW_MS < from ? d->to_ms : from + DUMP_WINDOW_MS - 1;
-		for (size_t i = 0; ok && i < name_count && !command_stop; i++) {
+		for (size_t i = 0; ok && i < name_count && !command_stop && !ferror(stdout); i++) {
 			ok = dump_window(d, &writer, names[i], from, to);
 			arena_reset(&d->window);
 		}
@@ -445,5 +447,6 @@ const struct command command_store = {
 	.tables = store_tables,
 	.arguments_size = sizeof(struct store_arguments),
 	.operands = store_words,
+	.files_too = true,
 	.run = store_run,
 };

@@ -153,7 +153,7 @@ static bool document_look(struct follow *f, bool quiet, int *status, struct erro
 	*status = command_output(buf_str(&out), *status);
 	fflush(stdout);
 	buf_fini(&out);
-	return *status != EXIT_INTERNAL;
+	return *status != EXIT_INTERNAL && !ferror(stdout); /* a reader that went away wants no more */
 }
 
 /* JSON Lines: a document a look, until Ctrl-C; with --once one. */

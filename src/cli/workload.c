@@ -191,5 +191,6 @@ const struct command command_workload = {
 	.tables = workload_tables,
 	.arguments_size = sizeof(struct workload_arguments),
 	.operands = workload_words,
+	.files_too = true,
 	.run = workload_run,
 };

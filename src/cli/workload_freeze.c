@@ -223,7 +223,9 @@ static struct workload *freeze_metrics(
 	options.since = a->since;
 	if (!watch_open(&w, &options, e))
 		return NULL;
-	if (watch_gather(&w, e) && watch_report(&w, e))
+	if (watch_gather(&w, e) && !source_tell_silent(&w))
+		error_set(e, EXIT_UNREACHABLE, "no target gave metrics: there is nothing to freeze");
+	else if (!e->set && watch_report(&w, e))
 		frozen = freeze_report(a, arena, &w, targets->count ? targets->items[0] : a->source.prometheus.url, e);
 	watch_close(&w);
 	return frozen;

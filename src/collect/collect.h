@@ -77,6 +77,8 @@ struct collect_report {
 	size_t fault_count;  /* listed */
 	size_t faults_total; /* found */
 };
+/* There are files, and none of them could be read: a page without a family, which must not look like a server without traffic. */
+bool collect_read_nothing(const struct collect_report *r);
 /* The worst status of the faults; EXIT_UNKNOWN when nothing could be read. */
 enum exit_status collect_status(const struct collect_report *r);
 

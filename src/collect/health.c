@@ -312,9 +312,14 @@ void health_look(struct collector *c, bool changed, int64_t now_ms)
 	c->report.faults_total = h->total + h->slow_total;
 }
 
+bool collect_read_nothing(const struct collect_report *r)
+{
+	return r->directory == COLLECT_READ && r->faults_total && !r->entries && !r->files[COLLECT_FILE_OK] && !r->files[COLLECT_FILE_NEW];
+}
+
 enum exit_status collect_status(const struct collect_report *r)
 {
-	enum exit_status worst = EXIT_FINE;
+	enum exit_status worst = collect_read_nothing(r) ? EXIT_UNKNOWN : EXIT_FINE;
 
 	for (size_t i = 0; i < r->fault_count; i++)
 		worst = r->faults[i].status > worst ? r->faults[i].status : worst;

@@ -225,6 +225,7 @@ static void held_drop(struct worker *w)
 	while (w->heap.count) {
 		struct call *call = heap_pop(w);
 
+		w->held_starts -= is_start(call); /* or the worker waits for it for ever */
 		call_drop(call, call->due_ns <= now ? TIMELINE_UNSENT : TIMELINE_CANCELLED);
 	}
 	while (w->queued.first) {

@@ -172,21 +172,22 @@ static int listen_on(struct server *s, const struct sockaddr_storage *address)
 
 struct server *server_new(uv_loop_t *loop, const struct server_options *options, const struct server_handler *handler, struct error *e)
 {
+	struct server_options filled = *options;
 	struct sockaddr_storage address;
 	struct server *s;
 	int code;
 
-	if (!resolve(options, &address, e)) {
+	fill_defaults(&filled);
+	if (!resolve(&filled, &address, e)) {
 		tls_context_free(options->tls);
 		return NULL;
 	}
 	s = NEW(struct server);
 	s->loop = loop;
-	s->options = *options;
+	s->options = filled;
 	s->handler = *handler;
 	s->tls = options->tls;
 	buf_init(&s->plain, PLAIN_MAX);
-	fill_defaults(&s->options);
 	uv_tcp_init(loop, &s->listener);
 	uv_timer_init(loop, &s->sweep);
 	s->listener.data = s->sweep.data = s;
@@ -195,8 +196,8 @@ struct server *server_new(uv_loop_t *loop, const struct server_options *options,
 	if (code < 0) {
 		error_set(e, code == UV_EADDRINUSE ? EXIT_UNREACHABLE : EXIT_USAGE, "cannot listen on %s:%d: %s", s->options.host,
 			options->port, uv_strerror(code));
-		error_hint(
-			e, code == UV_EADDRINUSE ? "another program has the port: choose one with --port" : "try another --host or --port");
+		error_hint(e,
+			code == UV_EADDRINUSE ? "another program has the port: choose another one" : "choose an address of this machine");
 		server_close(s);
 		return NULL;
 	}

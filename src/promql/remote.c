@@ -257,7 +257,7 @@ bool backend_remote_probe(const struct remote_options *options)
 		.timeout_ms = r.options.timeout_ms,
 		.max_bytes = 1 << 20,
 	};
-	http_fetch(client, &r.arena, &request, &answer);
+	http_fetch_all(client, &r.arena, &request, &answer, 1, 1, r.options.stop);
 	bool is = remote_answers(&answer);
 	http_client_free(client);
 	arena_fini(&r.arena);

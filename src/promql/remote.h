@@ -17,6 +17,7 @@ struct remote_options {
 	/* HA pairs: series equal but for these labels are one, and lose them; NULL-terminated. NULL = detect: prometheus_replica,
 	 * __replica__, and replica where `up` has it too (applications have labels of that name). */
 	const char *const *replica_labels;
+	const volatile bool *stop; /* true ends a request in progress, as interrupted; NULL: nothing does */
 };
 struct remote_stats {
 	size_t requests, bytes, samples;

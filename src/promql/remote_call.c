@@ -186,7 +186,7 @@ static void fetch(struct remote *r, const struct call *c, int64_t timeout_ms, st
 		.max_bytes = c->max_bytes,
 	};
 	int64_t start_ns = clock_monotonic_ns();
-	http_fetch(r->client, scratch, &request, answer);
+	http_fetch_all(r->client, scratch, &request, answer, 1, 1, r->options.stop);
 	r->stats.requests++;
 	r->stats.bytes += answer->body.len;
 	r->stats.elapsed_ms += (clock_monotonic_ns() - start_ns + 999999) / 1000000;
@@ -205,10 +205,15 @@ enum call_status remote_call(struct remote *r, struct call *c, struct error *e)
 		r->use_get = true; /* a proxy that only lets reading through */
 		fetch(r, c, timeout_ms, &scratch, &answer);
 	}
-	enum call_status status = answer_read(r, &answer, c, e);
+	bool stopped = r->options.stop && *r->options.stop && answer.failure != HTTP_OK;
+	enum call_status status = CALL_FAILED;
+	if (stopped)
+		error_set(e, EXIT_INTERRUPTED, "interrupted");
+	else
+		status = answer_read(r, &answer, c, e);
 	if (status == CALL_OK)
 		envelope_warnings(r, c->root);
-	else if (e && !e->source[0])
+	else if (!stopped && e && !e->source[0])
 		error_source(e, r->shown);
 	arena_fini(&scratch);
 	return status;

@@ -290,6 +290,11 @@ static bool reader_open(struct database *d, struct error *e)
 		error_source(e, str_from(d->path));
 		return false;
 	}
+	if (S_ISDIR(st.st_mode)) {
+		error_set(e, EXIT_BAD_INPUT, "this is a folder, no store of goodput");
+		error_source(e, str_from(d->path));
+		return false;
+	}
 	if (sqlite3_open_v2(d->path, &d->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		return database_failed(d, "open the store", e);
 	sqlite3_busy_timeout(d->handle, BUSY_MS);

@@ -126,12 +126,13 @@ static bool shows_engine(struct watch *w)
 
 const char *live_prometheus(struct watch *w, const struct target *t)
 {
-	enum scrape_outcome outcome = t->scrapes.items[t->scrapes.count - 1].outcome;
 	struct remote_options remote = w->options.remote;
+	enum scrape_outcome outcome;
 	struct str url = t->url;
 
-	if (target_is_metric_files(t))
+	if (!t->scrapes.count || target_is_metric_files(t)) /* none: interrupted */
 		return NULL;
+	outcome = t->scrapes.items[t->scrapes.count - 1].outcome;
 	/* Whoever does not answer at all is not asked twice. */
 	if (outcome != SCRAPE_OK && outcome != SCRAPE_NOT_FOUND && outcome != SCRAPE_HTML && outcome != SCRAPE_REDIRECT &&
 		outcome != SCRAPE_EMPTY)

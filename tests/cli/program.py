@@ -9,7 +9,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import side_by_side  # noqa: E402
 
 PROGRAM = os.path.abspath(os.environ.get("GOODPUT", "build/goodput"))
-COMMANDS = ("check", "compare", "record", "query", "rules", "signals", "workload", "completion", "man", "help", "version")
+COMMANDS = ("bench", "check", "collect", "compare", "demo", "query", "record", "rules", "serve", "signals", "sim", "store", "top", "workload",
+            "completion", "man", "help", "version")
 
 
 class Result:

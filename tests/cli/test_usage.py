@@ -105,7 +105,7 @@ class Help(CliTest):
                 re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", text, re.M))
             for line in text.splitlines():
                 if line.startswith(f"  goodput {command}"):
-                    for option in re.findall(r"--[a-z][a-z-]*", line):
+                    for option in re.findall(r"--[a-z][a-z-]*", re.split(r" && | \| ", line)[0]):
                         self.assertIn(option.replace("--no-", "--"), known, line)
 
 
@@ -133,6 +133,9 @@ class Generated(CliTest):
         self.assertEqual(self.complete("goodput", "check", "--color", "al"), ["always"])
         self.assertEqual(self.complete("goodput", "completion", "z"), ["zsh"])
         self.assertIn("signals", self.complete("goodput", "help", ""))
+        for command, action in (("collect", "mark-dead"), ("store", "verify"), ("workload", "diff"), ("rules", "check"), ("bench", "report")):
+            self.assertEqual(self.complete("goodput", command, action[:-1]), [action])
+            self.assertIn("/dev/null", self.complete("goodput", command, action, "/dev/nul"), command)
 
     def test_man_pages(self):
         for command in ("", *COMMANDS):

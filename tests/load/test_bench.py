@@ -257,6 +257,21 @@ def test_ctrl_c_keeps_what_was_measured():
         assert any(line.get('deliveries') for line in lines[1:-1])
 
 
+def test_ctrl_c_before_the_next_start_is_due():
+    """An open loop always holds its next start; it must not be waited for."""
+    with llm.Server() as s:
+        process = subprocess.Popen([PROGRAM, 'bench', url(s, 'slow'), '-r', '1', '-d', '100h', '--arrival', 'constant', '--no-probe', '--json', *SMALL],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert simlib.wait_for(lambda: s.requests >= 1, 60)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == 130, (process.returncode, err)
+        assert json.loads(out)['partial'] is True, out
+
+
 def test_grace_cancels_and_does_not_judge():
     with llm.Server() as s:
         d = run(url(s, 'slow'), '-r', 5, '-d', '1s', '--grace', '1s', '--no-probe', '--arrival', 'constant', *SMALL)

@@ -11,7 +11,9 @@
 
 #include "unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void str_parts(void **state)
@@ -391,6 +393,32 @@ static void times(void **state)
 	assert_true(clock_monotonic_ns() > 0 && clock_cpu_ns() > 0);
 }
 
+/* What is no file stays what it is: /dev/stdout is not replaced by a report. */
+static void file_write_to_a_pipe(void **state)
+{
+	char folder[] = "/tmp/goodput-test-XXXXXX", text[8];
+	struct error e = { 0 };
+	struct arena a;
+	struct stat st;
+
+	assert_non_null(mkdtemp(folder));
+	arena_init(&a);
+	const char *pipe = path_join(&a, folder, STR("pipe"));
+
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	int reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	assert_true(file_write(pipe, STR("one"), &e));
+	assert_int_equal(read(reader, text, sizeof text), 3);
+	assert_memory_equal(text, "one", 3);
+	assert_int_equal(lstat(pipe, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	close(reader);
+	unlink(pipe);
+	rmdir(folder);
+	arena_fini(&a);
+}
+
 static void files(void **state)
 {
 	char folder[] = "/tmp/goodput-test-XXXXXX";
@@ -502,6 +530,7 @@ int main(void)
 		cmocka_unit_test(error_is_safe_to_print),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(times),
+		cmocka_unit_test(file_write_to_a_pipe),
 		cmocka_unit_test(files),
 		cmocka_unit_test(log_levels),
 		cmocka_unit_test(columns),
