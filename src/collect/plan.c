@@ -224,7 +224,9 @@ static uint32_t group_of(struct plan *p, struct family *family, const struct sam
 	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
 	text = labels.len ? labels : arena_str(&p->arena, text);
-	p->cells.items[cell_new(p, family, text, hash, slot)].group = group;
+	uint32_t index = cell_new(p, family, text, hash, slot);
+
+	p->cells.items[index].group = group;
 	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = text });
 	if (family->last_group)
 		p->groups.items[family->last_group].next = group;
