@@ -23,24 +23,30 @@ struct key {
 	struct family *family;
 	const struct label *labels; /* sorted by name, names unique */
 	uint32_t label_count;
-	uint32_t next; /* the key that came behind it in the file read last; 0: none */
-	uint32_t seen; /* the plan that has it */
-	uint32_t plan; /* that `cell` belongs to */
+	uint32_t next;    /* the key that came behind it in the file read last; 0: none */
+	uint32_t like;    /* the key before it that has the same names and help; itself: none was seen */
+	uint32_t sibling; /* of the family, with other names; 0: none */
+	uint32_t seen;    /* the plan that has it */
+	uint32_t plan;    /* that `cell` belongs to */
 	uint32_t cell;
-	bool plain;    /* as in key_parts */
+	uint32_t head, tail; /* as in key_parts */
+	bool plain;
 	bool has_edge; /* it has an `le` */
 	double edge;   /* NaN: that is no number */
 };
-/* Reads `[family, sample, {labels}, help]`. Texts are in the arena, in `text` or in the key that was read `before` (may be NULL), all of
- * which must stay: series are made in turn, so most names are those of the key before, and known to be sound. NULL, or why not. */
+/* Reads `[family, sample, {labels}, help]`. Texts are in the arena, in `text` or in keys that were read earlier, all of which must stay.
+ * Series are made in turn, so most of a key is written in them already, and known to be sound: its labels in the one `before`, the rest in
+ * the one that is `alike`, which key_is_alike said. Both may be NULL. NULL, or why not. */
 struct key_parts {
 	struct str family, sample, help;
 	const struct label *labels;
 	uint32_t label_count;
-	bool plain;   /* no escape in it, and its labels are slices of a text: `name": "value` */
-	bool foreign; /* the key of another release: sound, but not ours to read */
+	bool plain;          /* no escape in it, and its labels are slices of a text: `name": "value` */
+	bool foreign;        /* the key of another release: sound, but not ours to read */
+	uint32_t head, tail; /* of a plain key: bytes before its labels and behind them, with the braces */
 };
-const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *parts);
+bool key_is_alike(const struct key *key, struct str text);
+const char *key_parse(struct arena *arena, struct str text, const struct key *before, const struct key *alike, struct key_parts *parts);
 
 struct keys {
 	struct arena arena;
@@ -159,7 +165,8 @@ bool guard_end(void);
 
 struct family {
 	struct str name;
-	uint32_t plan; /* that the rest belongs to */
+	uint32_t names; /* its keys that are like no other, chained by `sibling` */
+	uint32_t plan;  /* that the rest belongs to */
 	enum file_type type;
 	enum gauge_mode mode;
 	struct str help;
@@ -224,6 +231,9 @@ struct plan {
 	const struct key *last_key;
 	uint32_t last_group;
 	bool last_with;
+	/* And the labels printed last, if none was given another value: their text, in the arena, with one left out. */
+	const struct label *printed_labels;
+	struct str printed, printed_without;
 };
 void plan_init(struct plan *p);
 void plan_fini(struct plan *p);

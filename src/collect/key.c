@@ -137,18 +137,12 @@ static bool text_decode(struct cursor *c, struct str start, struct str *text)
 	return false;
 }
 
-/* `guess`: what it may be again, without a quote in it. */
-static bool take_text(struct cursor *c, struct str guess, struct str *text)
+static bool take_text(struct cursor *c, struct str *text)
 {
 	size_t len = 0;
 
 	if (!take(c, '"'))
 		return false;
-	if (c->plain && guess.len && guess.len < c->rest.len && c->rest.ptr[guess.len] == '"' && str_starts(c->rest, guess)) {
-		*text = guess;
-		c->rest = str_skip(c->rest, guess.len + 1);
-		return true;
-	}
 	if (c->plain) {
 		const char *end = c->rest.len ? memchr(c->rest.ptr, '"', c->rest.len) : NULL;
 
@@ -206,13 +200,11 @@ static bool is_classic(struct str name, bool metric)
 	return !any_set(odd);
 }
 
-/* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. `known` is a name that came out of here. */
-static struct str name_escape(struct arena *arena, struct str name, bool metric, struct str known)
+/* What no exposition format can hold becomes '_', as prometheus_client 0.22 and later print it. */
+static struct str name_escape(struct arena *arena, struct str name, bool metric)
 {
 	uint32_t rune;
 
-	if (name.ptr == known.ptr || str_eq(name, known))
-		return known;
 	if (is_classic(name, metric) || !name.len)
 		return name;
 	char *to = arena_alloc(arena, name.len + 2);
@@ -270,48 +262,58 @@ static const char *take_label(struct cursor *c, struct key_parts *p, struct labe
 {
 	struct label l;
 
-	if (!take_text(c, STR_EMPTY, &l.name) || !take(c, ':'))
+	if (!take_text(c, &l.name) || !take(c, ':'))
 		return "the labels are no JSON object";
-	if (!take_text(c, STR_EMPTY, &l.value))
+	if (!take_text(c, &l.value))
 		return "a label's value is no text";
 	if (p->label_count == LABELS_MAX)
 		return "more than 256 labels";
-	l.name = name_escape(c->arena, l.name, false, STR_EMPTY);
+	l.name = name_escape(c->arena, l.name, false);
 	p->plain = p->plain && l.value.ptr == l.name.ptr + l.name.len + strlen("\": \"");
 	label_insert(p, labels, &l);
 	return NULL;
 }
 
-static const char *take_labels(struct cursor *c, struct key_parts *p)
+static const char *take_pairs(struct cursor *c, struct key_parts *p)
 {
-	struct label found[LABELS_MAX + 1];
+	struct label found[LABELS_MAX + 1], *labels;
 	uint32_t again = 0;
 
-	if (!take(c, '{'))
-		return "the third element is no object of labels";
-	if (!take(c, '}')) {
-		do {
-			const struct label *same = take_again(c, p->label_count);
-			const char *why = same ? NULL : take_label(c, p, found);
+	do {
+		const struct label *same = take_again(c, p->label_count);
+		const char *why = same ? NULL : take_label(c, p, found);
 
-			if (why)
-				return why;
-			if (same)
-				label_insert(p, found, same);
-			again += same != NULL;
-		} while (take(c, ','));
-		if (!take(c, '}'))
-			return "the labels are no JSON object";
-	}
+		if (why)
+			return why;
+		if (same)
+			label_insert(p, found, same);
+		again += same != NULL;
+	} while (take(c, ','));
 	if (p->plain && c->before && again == p->label_count && again == c->before->label_count) {
 		p->labels = c->before->labels;
 		return NULL;
 	}
-	struct label *labels = arena_alloc(c->arena, (p->label_count + 1) * sizeof *labels);
-
+	labels = arena_alloc(c->arena, p->label_count * sizeof *labels);
 	memcpy(labels, found, p->label_count * sizeof *labels);
 	p->labels = labels;
 	return NULL;
+}
+
+static const char *take_labels(struct cursor *c, struct key_parts *p)
+{
+	size_t len = c->rest.len;
+	const char *why;
+
+	if (!take(c, '{'))
+		return "the third element is no object of labels";
+	p->head += (uint32_t)(len - c->rest.len);
+	p->tail = (uint32_t)c->rest.len;
+	if (take(c, '}'))
+		return NULL;
+	if ((why = take_pairs(c, p)))
+		return why;
+	p->tail = (uint32_t)c->rest.len;
+	return take(c, '}') ? NULL : "the labels are no JSON object";
 }
 
 /* 16 bytes at a time: is any above 127, or a backslash or control byte? Nearly every key has neither. */
@@ -329,12 +331,43 @@ static void text_scan(struct str text, bool *ascii, bool *plain)
 	*plain = !any_set(odd);
 }
 
-const char *key_parse(struct arena *arena, struct str text, const struct key *before, struct key_parts *p)
+static struct str labels_written(const struct key *key)
 {
-	struct cursor c = { .arena = arena, .before = before && before->plain ? before : NULL, .rest = text };
-	struct str family = c.before ? before->family->name : STR_EMPTY, sample = c.before ? before->sample : STR_EMPTY;
+	return str_of(key->text.ptr + key->head, key->text.len - key->head - key->tail);
+}
+
+bool key_is_alike(const struct key *key, struct str text)
+{
+	return key->plain && text.len >= key->head + key->tail && memcmp(text.ptr, key->text.ptr, key->head) == 0 &&
+	       memcmp(text.ptr + text.len - key->tail, key->text.ptr + key->text.len - key->tail, key->tail) == 0;
+}
+
+/* False when it is no plain text of labels that stands between what both have. */
+static bool parse_alike(struct arena *arena, struct str text, const struct key *before, const struct key *alike, struct key_parts *p)
+{
+	struct cursor c = { .arena = arena, .before = before && before->plain ? before : NULL };
 	bool ascii;
 
+	*p = (struct key_parts){ .family = alike->family->name, .sample = alike->sample, .help = alike->help, .plain = true };
+	p->head = alike->head;
+	p->tail = alike->tail;
+	c.rest = str_of(text.ptr + p->head, text.len - p->head - p->tail);
+	if (c.before && str_eq(c.rest, labels_written(before))) {
+		p->labels = before->labels;
+		p->label_count = before->label_count;
+		return true;
+	}
+	text_scan(c.rest, &ascii, &c.plain);
+	return ascii && c.plain && !take_pairs(&c, p) && !c.rest.len;
+}
+
+const char *key_parse(struct arena *arena, struct str text, const struct key *before, const struct key *alike, struct key_parts *p)
+{
+	struct cursor c = { .arena = arena, .before = before && before->plain ? before : NULL, .rest = text };
+	bool ascii;
+
+	if (alike && parse_alike(arena, text, before, alike, p))
+		return NULL;
 	*p = (struct key_parts){ 0 };
 	text_scan(text, &ascii, &c.plain);
 	p->plain = c.plain;
@@ -342,12 +375,13 @@ const char *key_parse(struct arena *arena, struct str text, const struct key *be
 		return "the key is not UTF-8";
 	if (!take(&c, '['))
 		return "the key is no JSON array";
-	if (!take_text(&c, family, &p->family) || !take(&c, ',') || !take_text(&c, sample, &p->sample) || !take(&c, ','))
+	if (!take_text(&c, &p->family) || !take(&c, ',') || !take_text(&c, &p->sample) || !take(&c, ','))
 		return "the key does not begin with two names";
 	/* [family, sample, [names], [values]] of releases before 0.4, and of GitLab's. */
 	p->foreign = c.rest.len && str_starts(str_trim(c.rest), STR("["));
 	if (p->foreign)
 		return "keys as prometheus_client before 0.4 and prometheus-client-mmap write them";
+	p->head = (uint32_t)(text.len - c.rest.len);
 	const char *why = take_labels(&c, p);
 
 	if (why)
@@ -355,11 +389,11 @@ const char *key_parse(struct arena *arena, struct str text, const struct key *be
 	p->foreign = take(&c, ']') && !str_trim(c.rest).len;
 	if (p->foreign)
 		return "keys without a help text, as prometheus_client 0.4 to 0.15 writes them";
-	if (!take(&c, ',') || !take_text(&c, c.before ? before->help : STR_EMPTY, &p->help) || !take(&c, ']') || str_trim(c.rest).len)
+	if (!take(&c, ',') || !take_text(&c, &p->help) || !take(&c, ']') || str_trim(c.rest).len)
 		return "the key does not end with a help text";
 	if (!p->family.len || !p->sample.len)
 		return "the key has an empty name";
-	p->family = name_escape(arena, p->family, true, family);
-	p->sample = name_escape(arena, p->sample, true, sample);
+	p->family = name_escape(arena, p->family, true);
+	p->sample = name_escape(arena, p->sample, true);
 	return NULL;
 }

@@ -56,12 +56,59 @@ static struct family *family_of(struct keys *k, struct str name)
 	return k->last_family = entry->value;
 }
 
+/* The key that followed the one whose names the key before has, or that one itself: programs make all families of a label set and then
+ * those of the next, or all label sets of a family. 0: neither. */
+static uint32_t alike_of(const struct keys *k, struct str text)
+{
+	uint32_t last = (uint32_t)k->items.count - 1, guess = last ? k->items.items[k->items.items[last]->like]->next : 0;
+
+	if (guess && key_is_alike(k->items.items[guess], text))
+		return guess;
+	return last && key_is_alike(k->items.items[last], text) ? last : 0;
+}
+
+/* Of a key that is not alike to what was guessed. */
+static uint32_t like_of(const struct keys *k, struct key *key)
+{
+	enum { SIBLINGS = 8 /* looked at: a family has one to three names */ };
+	struct family *family = key->family;
+	uint32_t index = family->names, itself = (uint32_t)k->items.count;
+
+	for (int i = 0; index && i < SIBLINGS; i++, index = k->items.items[index]->sibling)
+		if (key_is_alike(k->items.items[index], key->text))
+			return index;
+	if (key->plain) {
+		key->sibling = family->names;
+		family->names = itself;
+	}
+	return itself;
+}
+
+static void edge_find(struct key *key, const struct key *before)
+{
+	if (before && key->labels == before->labels) {
+		key->has_edge = before->has_edge;
+		key->edge = before->edge;
+		return;
+	}
+	for (uint32_t i = 0; i < key->label_count; i++) {
+		if (!str_is(key->labels[i].name, "le"))
+			continue;
+		key->has_edge = true;
+		if (!number_parse(str_trim(key->labels[i].value), &key->edge))
+			key->edge = NAN;
+	}
+}
+
 static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t hash, const char **why, bool *foreign)
 {
 	struct str copy = arena_str(&k->arena, text);
 	struct key_parts parts;
 
-	*why = key_parse(&k->arena, copy, k->items.items[k->items.count - 1], &parts);
+	const struct key *before = k->items.items[k->items.count - 1];
+	uint32_t alike = alike_of(k, copy);
+
+	*why = key_parse(&k->arena, copy, before, k->items.items[alike], &parts);
 	*foreign = parts.foreign;
 	if (*why)
 		return 0;
@@ -71,14 +118,11 @@ static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t 
 		.text = copy, .sample = parts.sample, .help = parts.help, .labels = parts.labels, .label_count = parts.label_count
 	};
 	key->plain = parts.plain;
-	key->family = family_of(k, parts.family);
-	for (uint32_t i = 0; i < key->label_count; i++) {
-		if (!str_is(key->labels[i].name, "le"))
-			continue;
-		key->has_edge = true;
-		if (!number_parse(str_trim(key->labels[i].value), &key->edge))
-			key->edge = NAN;
-	}
+	key->head = parts.head;
+	key->tail = parts.tail;
+	key->family = alike ? k->items.items[alike]->family : family_of(k, parts.family);
+	key->like = alike ? alike : like_of(k, key);
+	edge_find(key, before);
 	k->slots[slot] = (uint32_t)k->items.count;
 	k->hashes[k->items.count] = hash;
 	VEC_PUSH(&k->items, key);

@@ -41,7 +41,9 @@ static void families_find(struct plan *p, struct keys *keys, const struct metric
 			continue;
 		last = family;
 		if (family->plan != p->number) {
-			*family = (struct family){ .name = family->name, .plan = p->number, .type = f->name.type, .help = key->help };
+			*family = (struct family){
+				.name = family->name, .names = family->names, .plan = p->number, .type = f->name.type, .help = key->help
+			};
 			if (p->last)
 				p->last->next = family;
 			else
@@ -98,11 +100,17 @@ static size_t label_max(const struct label *l)
 	return l->name.len + 2 * l->value.len + 4;
 }
 
+/* Families share label sets. */
+static bool is_printed(const struct plan *p, const struct sample_text *t, const struct key *key)
+{
+	return p->printed.len && key->labels == p->printed_labels && !t->with.name.ptr && str_eq(t->without, p->printed_without);
+}
+
 /* Into the scratch buffer. */
 static struct str sample_print(struct plan *p, const struct sample_text *t, const struct key *key)
 {
 	bool pending = t->with.name.ptr != NULL, printed = false;
-	size_t most = t->name.len + label_max(&t->with) + 2;
+	size_t most = t->name.len + label_max(&t->with) + p->printed.len + 2;
 
 	for (uint32_t i = 0; i < key->label_count; i++)
 		most += label_max(&key->labels[i]);
@@ -112,6 +120,8 @@ static struct str sample_print(struct plan *p, const struct sample_text *t, cons
 	if (!from)
 		mem_exhausted(most, 1);
 	to = put(to, t->name);
+	if (is_printed(p, t, key))
+		return str_of(from, (size_t)(put(to, p->printed) - from));
 	for (uint32_t i = 0; i < key->label_count; i++) {
 		const struct label *l = &key->labels[i];
 
@@ -224,7 +234,9 @@ static uint32_t group_of(struct plan *p, struct family *family, const struct sam
 	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
 	text = labels.len ? labels : arena_str(&p->arena, text);
-	p->cells.items[cell_new(p, family, text, hash, slot)].group = group;
+	uint32_t index = cell_new(p, family, text, hash, slot);
+
+	p->cells.items[index].group = group;
 	VEC_PUSH(&p->groups, (struct group){ .family = family, .labels = text });
 	if (family->last_group)
 		p->groups.items[family->last_group].next = group;
@@ -287,7 +299,14 @@ static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struc
 		return index;
 	printed = arena_str(&p->arena, printed);
 	index = cell_new(p, family, printed, hash, slot);
-	uint32_t group = group_of(p, family, &grouped, key, bucket ? STR_EMPTY : str_skip(printed, key->sample.len));
+	struct str labels = bucket ? STR_EMPTY : str_skip(printed, key->sample.len);
+
+	if (!text.with.name.ptr) {
+		p->printed_labels = key->labels;
+		p->printed_without = text.without;
+		p->printed = labels;
+	}
+	uint32_t group = group_of(p, family, &grouped, key, labels);
 
 	p->cells.items[index].group = group;
 	p->cells.items[index].stamped = gauge && family->mode == MODE_MOSTRECENT;
@@ -504,6 +523,8 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	p->first = p->last = NULL;
 	p->stamped = false;
 	p->last_key = NULL;
+	p->printed_labels = NULL;
+	p->printed = STR_EMPTY;
 	arena_reset(&p->arena);
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });

@@ -315,6 +315,97 @@ static void test_old_keys_are_forgotten(void **state)
 	folder_remove(folder);
 }
 
+/* What a key says does not depend on the two keys read before it, though what is written alike in both is not read again. */
+static void parts_are(struct keys *k, uint32_t index, struct keys *alone_in, uint32_t alone_index)
+{
+	assert_true((index != 0) == (alone_index != 0));
+	if (!index)
+		return;
+	const struct key *key = k->items.items[index], *alone = alone_in->items.items[alone_index];
+
+	assert_true(str_eq(key->family->name, alone->family->name));
+	assert_true(str_eq(key->sample, alone->sample));
+	assert_true(str_eq(key->help, alone->help));
+	assert_int_equal(key->plain, alone->plain);
+	assert_int_equal(key->has_edge, alone->has_edge);
+	assert_true(key->edge == alone->edge || (isnan(key->edge) && isnan(alone->edge)));
+	assert_int_equal(key->label_count, alone->label_count);
+	for (uint32_t i = 0; i < key->label_count; i++) {
+		assert_true(str_eq(key->labels[i].name, alone->labels[i].name));
+		assert_true(str_eq(key->labels[i].value, alone->labels[i].value));
+	}
+}
+
+static void test_keys_stand_alone(void **state)
+{
+	static const char *const texts[] = {
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"}, \"Help. More.\"]",
+		"[\"f\", \"f_sum\", {\"a\": \"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"22\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\\n1\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"7\", \"b\": \"2\"}, \"He\\\"lp.\"]",
+		"[\"f\", \"f_sum\", {\"a\": \"1\\n1\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"\xff\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\" }, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", }, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\"}, \"b\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"\xc3\xbc\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"}, \"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\", \"a\": \"9\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"a\": \"22\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"b\": \"2\", \"a\": \"1\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\":\"1\",\"b\" :\"2\"}, \"Help.\"]",
+		"[\"f\",\"f_total\",{\"a\": \"1\",\"b\": \"2\"},\"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"\\\"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"}, \"He\\\"lp.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"}, \"He\"]",
+		"[\"f\", \"f_total\", {\"a-b\": \"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a_b\": \"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f-g\", \"f-g_total\", {\"\": \"1\", \"b\": \"2\"}, \"Help.\"]",
+		"[\"f_g\", \"f_g_total\", {\"\": \"1\", \"b\": \"2\"}, \"\"]",
+		"[\"f\", \"f_bucket\", {\"a\": \"1\", \"le\": \"0.5\", \"z\": \"\"}, \"Help.\"]",
+		"[\"f\", \"f_bucket\", {\"a\": \"1\", \"le\": \"+Inf\", \"z\": \"\"}, \"Help.\"]",
+		"[\"f\", \"f_bucket\", {\"a\": \"1\", \"le\": \"high\", \"z\": \"\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"\xc3\xa4\"}, \"Help.\"]",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"",
+		"[\"f\", \"f_total\", {\"a\": \"1\", \"b\": \"2\"}]",
+		"[\"name_of_more_than_16_bytes\", \"name_of_more_than_16_bytes_total\", {\"label_of_more_than_16_bytes\": \"1\"}, "
+		"\"Help.\"]",
+		"[\"name_of_more_than_16.bytes\", \"name_of_more_than_16_bytes.total\", {\"label_of_more_than_16_byte+\": \"1\"}, "
+		"\"Help.\"]",
+	};
+	const char *why;
+	bool foreign;
+
+	struct keys alone[ARRAY_LEN(texts)];
+	uint32_t indices[ARRAY_LEN(texts)];
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		keys_init(&alone[i]);
+		indices[i] = keys_find(&alone[i], str_from(texts[i]), &why, &foreign);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(texts) * ARRAY_LEN(texts) * ARRAY_LEN(texts); i++) {
+		size_t last = i % ARRAY_LEN(texts);
+		struct keys k;
+
+		keys_init(&k);
+		uint32_t first = keys_find(&k, str_from(texts[i / ARRAY_LEN(texts) / ARRAY_LEN(texts)]), &why, &foreign);
+		uint32_t second = keys_find(&k, str_from(texts[i / ARRAY_LEN(texts) % ARRAY_LEN(texts)]), &why, &foreign);
+
+		if (second)
+			k.items.items[second]->next = first; /* as if files had them in turn */
+		parts_are(&k, keys_find(&k, str_from(texts[last]), &why, &foreign), &alone[last], indices[last]);
+		keys_fini(&k);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		keys_fini(&alone[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_fold_never_lowers),
 		cmocka_unit_test(test_warm_reading_follows_the_file),
 		cmocka_unit_test(test_old_keys_are_forgotten),
+		cmocka_unit_test(test_keys_stand_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
