@@ -20,8 +20,9 @@ const struct exit_meaning exit_meanings[] = {
 	{ 0, NULL },
 };
 
-const struct command *const commands[] = { &command_bench, &command_check, &command_collect, &command_compare, &command_demo, &command_query, &command_record, &command_rules, &command_serve, &command_signals, &command_sim, &command_store, &command_top, &command_workload,
-	&command_completion, &command_man, &command_help, &command_version, NULL };
+const struct command *const commands[] = { &command_bench, &command_check, &command_collect, &command_compare, &command_demo,
+	&command_query, &command_record, &command_rules, &command_serve, &command_signals, &command_sim, &command_store, &command_top,
+	&command_workload, &command_completion, &command_man, &command_help, &command_version, NULL };
 
 const struct command *command_find(struct str name)
 {

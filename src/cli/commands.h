@@ -4,7 +4,8 @@
 
 #include "cli/command.h"
 
-extern const struct command command_bench, command_check, command_collect, command_compare, command_demo, command_query, command_record, command_rules, command_serve, command_signals, command_sim, command_store, command_top, command_workload;
+extern const struct command command_bench, command_check, command_collect, command_compare, command_demo, command_query, command_record,
+	command_rules, command_serve, command_signals, command_sim, command_store, command_top, command_workload;
 extern const struct command command_completion, command_man, command_help, command_version;
 
 #endif
