@@ -71,9 +71,10 @@ static void out_add(struct stream *s, const char *text, size_t len)
 /* One chunk with `pack` events, each of EVENT_SIZE bytes. */
 static void out_chunk(struct stream *s)
 {
-	static const char form[] = "data: {\"id\":\"chatcmpl-0123456789abcdef0123456789abcdef\",\"object\":\"chat.completion.chunk\",\"created\":%lld,"
-				   "\"model\":\"bench\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" token\"},\"logprobs\":null,"
-				   "\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"total_tokens\":%llu,\"completion_tokens\":%llu}";
+	static const char form[] =
+		"data: {\"id\":\"chatcmpl-0123456789abcdef0123456789abcdef\",\"object\":\"chat.completion.chunk\",\"created\":%lld,"
+		"\"model\":\"bench\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" token\"},\"logprobs\":null,"
+		"\"finish_reason\":null}],\"usage\":{\"prompt_tokens\":9,\"total_tokens\":%llu,\"completion_tokens\":%llu}";
 	char head[16];
 	int64_t now = now_ns(CLOCK_REALTIME);
 

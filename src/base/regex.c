@@ -139,7 +139,8 @@ enum { COMPILE_WHOLE = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL, COMPIL
 
 static bool regex_compile(struct regex *re, uint32_t how, struct str translated, struct error *e)
 {
-	uint32_t options = how | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+	uint32_t options =
+		how | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
 	PCRE2_SIZE offset;
 	int code;

@@ -184,7 +184,8 @@ enum action_grade { ACTION_NOW, ACTION_SHIFT, ACTION_LATER };
 const char *action_grade_name(enum action_grade grade); /* as in files: "now", "shift", "later" */
 struct action {
 	enum action_grade grade;
-	struct str text, risk, command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in for a finding */
+	struct str text, risk,
+		command; /* risk and command may be empty; $target, $model, $engine, $url, $page are filled in for a finding */
 };
 
 /* At which scopes a finding is looked for. */

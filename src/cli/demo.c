@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/rng.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/demo_children.h"
-#include "base/rng.h"
 #include "signals/phrase.h"
 #include "watch/follow.h"
 

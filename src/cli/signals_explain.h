@@ -2,8 +2,8 @@
 #ifndef GOODPUT_CLI_SIGNALS_EXPLAIN_H
 #define GOODPUT_CLI_SIGNALS_EXPLAIN_H
 
-#include "catalog/catalog.h"
 #include "base/json.h"
+#include "catalog/catalog.h"
 #include "cli/page.h"
 
 void signal_explain(struct page *p, const struct catalog *c, const struct signal_spec *s);

@@ -33,7 +33,8 @@ static const struct {
 	[SCRAPE_BAD_ENCODING] = { "bad-encoding",
 		"The body is not what its headers say (compression or UTF-8): look at what rewrites it on the way." },
 	[SCRAPE_NOT_HTTP] = { "not-http", "This port does not speak HTTP: check the port number." },
-	[SCRAPE_LIMIT] = { "limit", "The page is above a limit of its job in the configuration: find out what grew, then raise the limit." },
+	[SCRAPE_LIMIT] = { "limit",
+		"The page is above a limit of its job in the configuration: find out what grew, then raise the limit." },
 	[SCRAPE_FAILED] = { "failed", "The scrape failed; the detail says how." },
 };
 

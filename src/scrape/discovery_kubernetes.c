@@ -17,7 +17,7 @@ enum {
 	PAGES_MAX = 10000,
 	SECRET_MAX = 1 << 20,
 	LIST_TIMEOUT_MS = 30000,
-	WATCH_S = 120,  /* that the server is asked to let one last: one that died in silence is noticed then */
+	WATCH_S = 120,   /* that the server is asked to let one last: one that died in silence is noticed then */
 	SETTLE_MS = 1000 /* between news and the next watch, so that news come together */
 };
 

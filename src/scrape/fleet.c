@@ -1,7 +1,7 @@
 #include "scrape/fleet.h"
 
-#include "collect/collect.h"
 #include "base/clock.h"
+#include "collect/collect.h"
 #include "scrape/classify.h"
 #include "scrape/ingest.h"
 

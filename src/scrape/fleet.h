@@ -72,7 +72,7 @@ struct target {
 	health; /* /health answers, of recordings */
 	struct expo_reader *reader;
 	struct collector *collector; /* of a directory of metric files; NULL for addresses and before its first scrape */
-	struct ingest *ingest; /* what the last page held, for the next one; src/scrape/ingest.h */
+	struct ingest *ingest;       /* what the last page held, for the next one; src/scrape/ingest.h */
 };
 
 struct fleet {

@@ -32,7 +32,7 @@ struct provider {
 	bool runs;
 	volatile bool stop;
 	volatile bool interrupted; /* whatever is being waited for: because it stops, or for the thread's own reasons */
-	struct yield fresh; /* published and not yet taken */
+	struct yield fresh;        /* published and not yet taken */
 	bool is_fresh, succeeded, tried;
 	char error[400]; /* of the last try; empty: it succeeded */
 	bool error_changed;

@@ -12,7 +12,8 @@ struct scrape_options {
 	size_t parallel;    /* 64 */
 };
 /* "localhost:8000", "http://h:8000", "http://h/custom/metrics", "h", ":8000" → full URL and short name. A bare host or port without a path
- * gets /metrics; https stays https. Directories of metric files (metric_files.h) get the URL "multiproc:DIR". False for what cannot be a target. */
+ * gets /metrics; https stays https. Directories of metric files (metric_files.h) get the URL "multiproc:DIR". False for what cannot be a
+ * target. */
 bool scrape_url(struct arena *arena, struct str text, struct str *url, struct str *name, struct error *e);
 /* The request of one scrape. `url` ends with '\0' and stays; the rest is in the arena. */
 void scrape_request(struct arena *arena, struct str url, const struct scrape_options *o, struct http_request *request);

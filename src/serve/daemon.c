@@ -213,8 +213,8 @@ static void greet(const struct daemon *d)
 		log_note("watching through %s, asked at most %lld times a minute; page and API on %s://%s:%d", url,
 			(long long)d->options->backend_requests, daemon_scheme(d), server_host(d->server), server_port(d->server));
 	else
-		log_note("watching %zu target%s; page and API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s", daemon_scheme(d),
-			server_host(d->server), server_port(d->server));
+		log_note("watching %zu target%s; page and API on %s://%s:%d", d->scrapees.count, d->scrapees.count == 1 ? "" : "s",
+			daemon_scheme(d), server_host(d->server), server_port(d->server));
 }
 
 bool serve_run(const struct serve_options *options, const volatile bool *stop, struct error *e)
@@ -222,7 +222,7 @@ bool serve_run(const struct serve_options *options, const volatile bool *stop, s
 	struct daemon *d = NEW(struct daemon);
 
 	setenv("UV_THREADPOOL_SIZE", "12", 0); /* readers, and room for libuv's own */
-	mallopt(M_ARENA_MAX, 1); /* queries take large blocks and give them back: a heap for each worker would keep them all */
+	mallopt(M_ARENA_MAX, 1);              /* queries take large blocks and give them back: a heap for each worker would keep them all */
 	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* ... and what is large goes back to the system at once, whatever lies behind it */
 	signal(SIGPIPE, SIG_IGN);
 	daemon_init(d, options, stop);

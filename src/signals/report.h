@@ -102,8 +102,8 @@ const char *verdict_severity(const struct report *r);
 /* What people and JSON call a scope: engines and GPUs of a lone target by their short name ("engine0"). */
 struct str scope_label(const struct report *r, const struct scope *s);
 
-/* How much a target, engine or GPU deserves to be seen first: whom findings name, then what is silent (1e3), then the slow and the queued. From
- * 1e6: a critical finding is about it; from 1e4: a warning; from 100: a remark. */
+/* How much a target, engine or GPU deserves to be seen first: whom findings name, then what is silent (1e3), then the slow and the queued.
+ * From 1e6: a critical finding is about it; from 1e4: a warning; from 100: a remark. */
 double scope_badness(const struct report *r, const struct scope *s);
 
 #endif

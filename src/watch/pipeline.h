@@ -28,8 +28,8 @@ void lifetime_add(struct watch *w, const struct target *seen, struct str body, i
 /* Takes out of the lifetime report what two scrapes a life apart do not tell. */
 void lifetime_judge(struct watch *w);
 
-/* live.c: one round of scrapes, ingested; the first one probes cheap targets for several processes too. False when the one target turned out
- * to be a Prometheus: the kind is WATCH_REMOTE now, and nothing was kept. */
+/* live.c: one round of scrapes, ingested; the first one probes cheap targets for several processes too. False when the one target turned
+ * out to be a Prometheus: the kind is WATCH_REMOTE now, and nothing was kept. */
 struct turns;
 bool live_round(struct watch *w, struct turns *turns, bool first, size_t *answered);
 

@@ -34,7 +34,10 @@ static bool target_kind(const char *target, enum watch_kind *kind, struct error 
 		if (recording_is(target))
 			return true;
 		error_set(e, EXIT_BAD_INPUT, "%s: a folder, but no recording: it has no scrapes.tsv", target);
-		error_hint(e, "goodput record DIR TARGET... makes a recording; a saved page is named by its file; a directory for metric files is multiproc:%s", target);
+		error_hint(e,
+			"goodput record DIR TARGET... makes a recording; a saved page is named by its file; a directory for metric files "
+			"is multiproc:%s",
+			target);
 		return false;
 	} else if (is_path(str_from(target))) {
 		error_set(e, EXIT_BAD_INPUT, "%s: no such file or folder", target);

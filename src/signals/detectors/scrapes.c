@@ -140,8 +140,8 @@ static double requests_in_front(struct evaluation *ev)
 	return requests;
 }
 
-/* 200 without a sample is what a multi-process directory that is empty, unreadable or misnamed looks like from outside; and what a server looks like
- * that was never asked for anything. It is a lie only where something else is known. */
+/* 200 without a sample is what a multi-process directory that is empty, unreadable or misnamed looks like from outside; and what a server
+ * looks like that was never asked for anything. It is a lie only where something else is known. */
 static void judge_empty_page(struct evaluation *ev, struct scope *s)
 {
 	double requests = has_window(ev) ? requests_in_front(ev) : 0;
@@ -149,7 +149,8 @@ static void judge_empty_page(struct evaluation *ev, struct scope *s)
 		evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1, STR("200 with an empty page; they were on an earlier one"));
 	else if (requests >= 10)
 		evaluation_raise(ev, "engine-families-missing", s, NULL, 0, 1,
-			arena_printf(ev->arena, "200 with an empty page, while %.0f requests were counted in front of the fleet", requests));
+			arena_printf(
+				ev->arena, "200 with an empty page, while %.0f requests were counted in front of the fleet", requests));
 }
 
 static void judge_families(struct evaluation *ev, struct scope *s)
