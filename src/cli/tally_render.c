@@ -292,7 +292,7 @@ void tally_page_figures(struct page *p, const struct tally *t)
 	page_print(p, STYLE_DIM, "  %-16s %7s %7s", "ms, or tokens", "n", "mean");
 	for (int i = 0; i < PERCENTILES; i++)
 		page_print(p, STYLE_DIM, " %7s", percentiles[i].name);
-	page_print(p, STYLE_DIM, "  p99, 95 %% sure");
+	page_print(p, STYLE_DIM, "  p99 (95 %%)");
 	page_line(p);
 	for (int f = 0; f < TALLY_FIGURES; f++)
 		if (t->figures[f].v.count && !is_repetition(t, f))
