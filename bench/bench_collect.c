@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COLD_LEAST = 7, COLD_MOST = 400, COLD_MS = 1500, WARM_RUNS = 40, PAGE_MAX = 1 << 30, MEMORY = 16 << 20 };
+enum { COLD_LEAST = 7, COLD_MOST = 400, COLD_MS = 1500, WARM_RUNS = 40, PAGE_MAX = 1 << 30, MEMORY = 64 << 20 };
 
 static const struct collect_options options = { .as_016 = true };
 
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_collect DIR\n");
 		return 64;
 	}
-	mem_reserve(MEMORY); /* as goodput collect does */
+	mem_keep(MEMORY); /* as goodput collect does */
 	buf_init(&page, PAGE_MAX);
 	for (int i = 0; i < COLD_LEAST || (i < COLD_MOST && clock_cpu_ns() < COLD_MS * 1000000LL); i++) {
 		collector_free(c);

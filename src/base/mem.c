@@ -2,12 +2,12 @@
 
 #include "base/error.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* _exit: handlers registered with atexit may allocate, too. */
@@ -65,19 +65,11 @@ void mem_free(void *block)
 	free(block);
 }
 
-/* A first touch costs 1.3 µs for 4 KB and 30 for 2 MB (6.18 in a virtual machine), so what malloc has left of its heap is made to begin
- * with a large page; the space before that stays taken. */
-void mem_reserve(size_t size)
+void mem_keep(size_t size)
 {
-	enum { LARGE_PAGE = 2 << 20, MOST = 24 << 20, MAPPED_FROM = 32 << 20, KEPT = 64 << 20 };
-	static void *before;
+	enum { MAPPED_FROM = 32 << 20, /* the most that malloc takes */ STEP = 1 << 20 };
 
-	if (before || size > MOST || !mallopt(M_MMAP_THRESHOLD, MAPPED_FROM) || !mallopt(M_TRIM_THRESHOLD, KEPT))
-		return;
-	size = (size / LARGE_PAGE + 2) * LARGE_PAGE;
-	char *block = mem_alloc(size), *large = (char *)(((uintptr_t)block + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
-
-	madvise(large, size - LARGE_PAGE, MADV_HUGEPAGE);
-	mem_free(block);
-	before = mem_alloc((size_t)(large - block) + 1);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+	mallopt(M_TRIM_THRESHOLD, size < INT_MAX ? (int)size : INT_MAX);
+	mallopt(M_TOP_PAD, STEP);
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { PAGE_MAX = 1 << 30, MEMORY = 16 << 20 /* of a large directory */, GRACE_MS = 60000 /* the preset of --grace */ };
+enum { PAGE_MAX = 1 << 30, MEMORY = 64 << 20 /* of a plan for a large directory */, GRACE_MS = 60000 /* the preset of --grace */ };
 
 #define AT(field) offsetof(struct collect_arguments, field)
 static const char *const formats[] = { "text", "openmetrics", NULL };
@@ -147,7 +147,7 @@ static int collect_run_command(const struct command *self, void *arguments, cons
 		return command_usage(
 			self, operands->count ? "one directory at a time" : "which directory? The one that PROMETHEUS_MULTIPROC_DIR names");
 	a->collect.as_016 = a->as == 1;
-	mem_reserve(MEMORY);
+	mem_keep(MEMORY);
 	return a->listen ? collect_listen(a, operands->items[0]) : collect_once(a, operands->items[0]);
 }
 
