@@ -12,8 +12,9 @@ void *mem_zalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnu
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 char *mem_copy(const void *bytes, size_t size) __attribute__((malloc, returns_nonnull)); /* plus a final '\0' */
 void mem_free(void *block);
-/* Of what is given back, up to `size` bytes stay with the process for what it needs next, large blocks too, which malloc would return to the
- * system at once: touching memory for the first time costs 1.3 µs for 4 KB. For programs that need the same megabytes again and again. */
+/* Of what is given back, up to `size` bytes stay with the process for what it needs next, large blocks too, which malloc would return to
+ * the system at once: touching memory for the first time costs 1.3 µs for 4 KB. For programs that need the same megabytes again and again.
+ */
 void mem_keep(size_t size);
 /* Ends the process with the message, for sizes that overflow before they reach an allocation. */
 _Noreturn void mem_exhausted(size_t count, size_t size);
