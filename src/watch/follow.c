@@ -139,16 +139,14 @@ static bool look_anew(struct follow *f, struct error *e)
 
 bool follow_look(struct follow *f, struct error *e)
 {
-	struct watch *w = f->watch;
-
-	if (w->kind == WATCH_LIVE) {
+	if (f->watch->kind == WATCH_LIVE) {
 		evidence_drop(f);
-		if (!look_live(f, e))
+		if (!look_live(f, e)) /* it may turn out to be a Prometheus */
 			return false;
 	}
 	if (is_kept_elsewhere(f) && !look_anew(f, e))
 		return false;
-	if ((w->kind == WATCH_RECORDING || w->kind == WATCH_PAGE) && !f->gathered && !watch_gather(w, e))
+	if (!follow_goes_on(f) && !f->gathered && !watch_gather(f->watch, e))
 		return false;
 	f->gathered = true;
 	f->moments.count = 0;
