@@ -376,7 +376,8 @@ def test_openai_client():
     """The npm client of OpenAI, when it can be installed."""
     script = """
 import OpenAI from 'openai';
-const client = new OpenAI({ baseURL: process.env.BASE, apiKey: 'k' });
+// Node's own fetch: node-fetch 2 takes a kept connection that closes for a cut answer with some releases of Node 18 to 26 (nodejs/node 63989).
+const client = new OpenAI({ baseURL: process.env.BASE, apiKey: 'k', fetch: globalThis.fetch });
 const models = await client.models.list();
 const model = models.data[0].id;
 const whole = await client.chat.completions.create({ model, messages: [{ role: 'user', content: 'hello' }], max_tokens: 5, temperature: 0 });
