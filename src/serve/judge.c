@@ -102,6 +102,33 @@ void judge_blind(struct daemon *d, const char *why)
 	alert(d, NULL, why, clock_now_ms());
 }
 
+static const struct finding *same_finding(const struct report *r, const struct finding *f)
+{
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct finding *other = &r->findings[i];
+
+		if (str_eq(other->spec->id, f->spec->id) && !other->undecided && other->scope && f->scope &&
+			str_eq(other->scope->name, f->scope->name))
+			return other;
+	}
+	return NULL;
+}
+
+/* What only a whole window shows has no moment at which it began. Whoever watches knows since which judgement it is there; not what was
+ * there at the first one. */
+static void onsets_know(struct report *now, const struct report *before)
+{
+	for (size_t i = 0; before && i < now->finding_count; i++) {
+		struct finding *f = &now->findings[i];
+
+		if (f->onset_ms || f->undecided)
+			continue;
+		const struct finding *known = same_finding(before, f);
+
+		f->onset_ms = known ? known->onset_ms : now->window.to_ms;
+	}
+}
+
 /* A write: nobody looks at the one before any more. */
 static void on_publish(struct gate_task *task)
 {
@@ -115,6 +142,7 @@ static void on_publish(struct gate_task *task)
 	if (outdated) {
 		judgement_free(g->made);
 	} else if (g->made->report) {
+		onsets_know(g->made->report, d->judgement ? d->judgement->report : NULL);
 		judgement_free(d->judgement);
 		d->judgement = g->made;
 		d->blind_why[0] = '\0';
