@@ -370,6 +370,16 @@ static size_t columns_end(const struct section *s, double *const *out)
 	return end;
 }
 
+/* Rows of the longest column, at least 1: what a buffer for any of them holds. */
+static size_t longest_column(const struct section *s)
+{
+	size_t longest = 1;
+
+	for (size_t i = 0; i < s->count; i++)
+		longest = s->columns[i].count > longest ? s->columns[i].count : longest;
+	return longest;
+}
+
 static bool column_needed(const struct section *s, size_t i, size_t end, double *const *out)
 {
 	bool needed = out[i];
@@ -382,10 +392,7 @@ static bool column_needed(const struct section *s, size_t i, size_t end, double 
 bool section_values(const struct section *s, struct str data, const struct times_list *lists, double *const *out, struct arena *arena)
 {
 	struct bytes b = bytes_of(data);
-	size_t longest = 1, end = columns_end(s, out);
-
-	for (size_t i = 0; i < s->count; i++)
-		longest = s->columns[i].count > longest ? s->columns[i].count : longest;
+	size_t longest = longest_column(s), end = columns_end(s, out);
 	int64_t *y = arena_alloc(arena, longest * 2 * sizeof *y), *previous = y + longest;
 	for (size_t i = 0; i < end; i++) {
 		const struct section_column *c = &s->columns[i];
@@ -431,10 +438,7 @@ static bool column_pick(
 bool section_rows(const struct section *s, struct str data, const uint32_t *rows, size_t row_count, double *const *out, struct arena *arena)
 {
 	struct bytes b = bytes_of(data);
-	size_t longest = 1, end = columns_end(s, out);
-
-	for (size_t i = 0; i < s->count; i++)
-		longest = s->columns[i].count > longest ? s->columns[i].count : longest;
+	size_t longest = longest_column(s), end = columns_end(s, out);
 	int64_t *y = arena_alloc(arena, longest * sizeof *y), *picked = arena_alloc(arena, (row_count + 1) * sizeof *picked);
 	for (size_t i = 0; i < end; i++) {
 		const struct section_column *c = &s->columns[i];
