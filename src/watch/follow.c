@@ -10,7 +10,6 @@ struct follow {
 	struct watch_options options; /* to open a Prometheus anew */
 	int64_t window_ms;
 	char window_text[64];
-	struct turns *turns;
 	struct moments moments;
 	struct arena evidence_arena, report_arena;
 	struct evidence evidence;
@@ -65,8 +64,6 @@ void follow_free(struct follow *f)
 	if (!f)
 		return;
 	evidence_drop(f);
-	if (f->turns)
-		turns_free(f->turns);
 	closed(f->watch);
 	VEC_FREE(&f->moments);
 	arena_fini(&f->report_arena);
@@ -92,9 +89,7 @@ static bool look_live(struct follow *f, struct error *e)
 	int64_t now_ms;
 	size_t answered;
 
-	if (!f->turns)
-		f->turns = turns_new(w->data.fleet.targets.count);
-	if (!live_round(w, f->turns, !f->gathered, &answered))
+	if (!live_round(w, !f->gathered, &answered))
 		return true; /* it is a Prometheus */
 	if (w->options.stop && *w->options.stop)
 		return error_set(e, EXIT_INTERRUPTED, "interrupted");

@@ -167,16 +167,21 @@ static void turns_keep(struct watch *w, const struct turns *turns)
 		w->data.fleet.targets.items[i]->turns = turns_count(turns, i);
 }
 
-bool live_round(struct watch *w, struct turns *turns, bool first, size_t *answered)
+/* Pages are read for the processes behind them once: that they take turns does not change while a fleet is followed. */
+bool live_round(struct watch *w, bool first, size_t *answered)
 {
+	struct turns *turns = first ? turns_new(w->data.fleet.targets.count) : NULL;
+
 	round_ingest(w, turns, answered);
-	if (!first)
-		return true;
-	if (becomes_remote(w))
-		return false;
-	probe_turns(w, turns);
-	turns_keep(w, turns);
-	return true;
+	bool live = !first || !becomes_remote(w);
+
+	if (first && live) {
+		probe_turns(w, turns);
+		turns_keep(w, turns);
+	}
+	if (turns)
+		turns_free(turns);
+	return live;
 }
 
 /* ---- rounds ---- */

@@ -30,10 +30,10 @@ void lifetime_judge(struct watch *w);
 
 /* live.c: one round of scrapes, ingested; the first one probes cheap targets for several processes too. False when the one target turned
  * out to be a Prometheus: the kind is WATCH_REMOTE now, and nothing was kept. */
-struct turns;
-bool live_round(struct watch *w, struct turns *turns, bool first, size_t *answered);
+bool live_round(struct watch *w, bool first, size_t *answered);
 
 /* turns.c: do several processes answer at an address in turn? */
+struct turns;
 struct turns *turns_new(size_t targets);
 void turns_free(struct turns *t);
 /* One more page of a target. Nothing is kept but what tells processes apart. */
