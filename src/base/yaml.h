@@ -26,6 +26,8 @@ struct yaml {
 /* The tree lives in `arena`; `text` must outlive nothing (copied). An empty document is an empty map.
  * Depth and number of nodes are limited (64, 1,000,000). */
 struct yaml *yaml_parse(struct arena *arena, struct str source, struct str text, struct error *e);
+/* The same with texts and keys of scalars in an arena of their own: a tree is many times as large as what is taken from it. */
+struct yaml *yaml_parse_apart(struct arena *arena, struct arena *texts, struct str source, struct str text, struct error *e);
 struct yaml *yaml_get(const struct yaml *map, const char *key); /* NULL when absent or not a map */
 /* Unquoted nothing, "~" or "null". */
 bool yaml_is_null(const struct yaml *node);

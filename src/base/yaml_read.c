@@ -9,7 +9,7 @@ struct reader {
 	yaml_parser_t parser;
 	yaml_event_t event; /* the current one; deleted when the next is read */
 	bool event_held;
-	struct arena *arena;
+	struct arena *arena, *texts;
 	struct yaml_document *document;
 	struct error *error;
 	size_t nodes;
@@ -152,7 +152,7 @@ static bool read_key(struct reader *r, const struct yaml *map, struct map *seen,
 			earlier->key_line);
 		return reader_error(r, r->event.start_mark, problem, "keep one of them");
 	}
-	*key = arena_str(r->arena, event_text(r));
+	*key = arena_str(r->texts, event_text(r));
 	return true;
 }
 
@@ -212,7 +212,7 @@ static struct yaml *read_node(struct reader *r, int depth)
 	case YAML_SCALAR_EVENT:
 		node = node_new(r, YAML_SCALAR);
 		node->quoted = r->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-		node->text = arena_str(r->arena, event_text(r));
+		node->text = arena_str(r->texts, event_text(r));
 		ok = true;
 		break;
 	case YAML_SEQUENCE_START_EVENT:
@@ -259,7 +259,12 @@ static struct yaml *read_document(struct reader *r)
 
 struct yaml *yaml_parse(struct arena *arena, struct str source, struct str text, struct error *e)
 {
-	struct reader r = { .arena = arena, .error = e };
+	return yaml_parse_apart(arena, arena, source, text, e);
+}
+
+struct yaml *yaml_parse_apart(struct arena *arena, struct arena *texts, struct str source, struct str text, struct error *e)
+{
+	struct reader r = { .arena = arena, .texts = texts, .error = e };
 	struct yaml *root = NULL;
 
 	if (str_starts(text, STR("\xef\xbb\xbf"))) /* the encoding is fixed, so libyaml does not skip the mark */

@@ -14,6 +14,7 @@ static const char *const catalog_keys[] = { "metrics", "engines", "signals", "fi
 void loader_init(struct loader *l, struct catalog *c)
 {
 	*l = (struct loader){ .catalog = c, .arena = &c->arena };
+	arena_init(&l->trees);
 	map_init(&l->in_file);
 	map_init(&l->signal_drafts);
 	map_init(&l->finding_drafts);
@@ -24,6 +25,7 @@ void loader_fini(struct loader *l)
 	map_fini(&l->in_file);
 	map_fini(&l->signal_drafts);
 	map_fini(&l->finding_drafts);
+	arena_fini(&l->trees);
 	VEC_FREE(&l->signals);
 	VEC_FREE(&l->findings);
 }
@@ -79,7 +81,7 @@ static bool load_thresholds(const struct yaml *map, struct str source, bool *exp
 
 bool load_text(struct loader *l, struct str source, struct str text, struct error *e)
 {
-	struct yaml *root = yaml_parse(l->arena, source, text, e);
+	struct yaml *root = yaml_parse_apart(&l->trees, l->arena, source, text, e);
 	bool expired = false;
 
 	if (!root)

@@ -36,7 +36,8 @@ struct finding_draft {
 
 struct loader {
 	struct catalog *catalog;
-	struct arena *arena; /* the catalogue's: YAML trees live as long as the texts cut from them */
+	struct arena *arena; /* the catalogue's: texts live as long as it does */
+	struct arena trees;  /* ... YAML nodes until it is loaded */
 	struct str source;   /* file being read */
 	struct map in_file;  /* "signal ttft": ids declared in this file */
 	VEC(struct signal_draft *) signals;
