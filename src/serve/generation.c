@@ -83,6 +83,22 @@ void generation_take_over(struct generation *g, struct generation *old)
 	rules_take_over(g->rules, old->rules);
 }
 
+static void catalog_forget(struct generation *g)
+{
+	finding_rules_free(g->findings);
+	g->findings = NULL;
+	if (g->has_catalog)
+		catalog_fini(&g->catalog);
+	g->has_catalog = false;
+}
+
+void generation_retire(struct generation *g, bool catalog_is_used)
+{
+	generation_stop(g);
+	if (!catalog_is_used)
+		catalog_forget(g);
+}
+
 void generation_stop(struct generation *g)
 {
 	if (g->discovery)
@@ -98,11 +114,9 @@ void generation_free(struct generation *g)
 		struct generation *older = g->older;
 
 		generation_stop(g);
-		finding_rules_free(g->findings);
+		catalog_forget(g);
 		rules_free(g->rules);
 		config_free(g->config);
-		if (g->has_catalog)
-			catalog_fini(&g->catalog);
 		VEC_FREE(&g->named);
 		arena_fini(&g->arena);
 		mem_free(g);

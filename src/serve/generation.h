@@ -33,6 +33,9 @@ struct generation *generation_read(const struct serve_options *o, const char *ow
 void generation_start(struct generation *g, bool scrapes, void (*changed)(void *context), void *context);
 /* Looks for nothing any more. */
 void generation_stop(struct generation *g);
+/* Stops, and is judged by no more. Requests of targets on their way may refer to how it was configured: that stays until it is forgotten;
+ * the catalogue is given back at once unless it is used still. */
+void generation_retire(struct generation *g, bool catalog_is_used);
 /* Alerts that are active under `old` stay active. */
 void generation_take_over(struct generation *g, struct generation *old);
 void generation_free(struct generation *g);

@@ -58,7 +58,7 @@ bool generation_load(struct daemon *d, struct error *e)
 	notifier_set_options(d->notifier, &g->rules_options);
 	alerting_sync(d, true);
 	if (g->older)
-		generation_stop(g->older);
+		generation_retire(g->older, d->mirroring != NULL);
 	return true;
 }
 
