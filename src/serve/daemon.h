@@ -43,8 +43,6 @@ struct scrapee {
 /* One evaluation of all signals, whole. */
 struct judgement {
 	struct arena arena;
-	struct evidence evidence;
-	bool has_evidence;
 	struct report *report;
 	int64_t t_ms;
 	double took_s;

@@ -22,8 +22,6 @@ void judgement_free(struct judgement *j)
 {
 	if (!j)
 		return;
-	if (j->has_evidence)
-		evidence_fini(&j->evidence);
 	arena_fini(&j->arena);
 	mem_free(j);
 }
@@ -32,13 +30,12 @@ static void judge(struct daemon *d, struct judgement *j)
 {
 	int64_t oldest_ms, newest_ms;
 	struct moments moments = { 0 };
+	struct evidence evidence;
 
 	if (!store_bounds(d->judged_store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
 		oldest_ms = j->t_ms - HISTORY_MS;
 	fleet_moments(&d->fleet, j->t_ms - HISTORY_MS, &moments);
-	j->has_evidence = evidence_build(
-		&j->evidence, &j->arena, &d->generation->catalog, &d->fleet, d->judged_backend, oldest_ms, j->t_ms, &j->error);
-	if (j->has_evidence) {
+	if (evidence_build(&evidence, &j->arena, &d->generation->catalog, &d->fleet, d->judged_backend, oldest_ms, j->t_ms, &j->error)) {
 		int64_t to_ms = moments.count ? moments.items[moments.count - 1] : j->t_ms, from_ms = to_ms;
 
 		/* The window begins with a round: what lies before it is not known there. */
@@ -49,7 +46,8 @@ static void judge(struct daemon *d, struct judgement *j)
 			.max_moments = MOMENTS_JUDGED,
 			.shown = { from_ms, to_ms, oldest_ms } };
 
-		j->report = report_new(&j->arena, &j->evidence, &request);
+		j->report = report_new(&j->arena, &evidence, &request);
+		evidence_fini(&evidence);
 	}
 	VEC_FREE(&moments);
 }

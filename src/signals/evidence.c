@@ -22,6 +22,7 @@ void evidence_fini(struct evidence *ev)
 		}
 	VEC_FREE(&ev->targets);
 	VEC_FREE(&ev->schedulers);
+	arena_fini(&ev->samples);
 }
 
 const struct scrape_record *evidence_scrape(const struct evidence *ev, size_t target, int64_t t_ms)

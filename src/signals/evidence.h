@@ -58,6 +58,7 @@ struct target_evidence {
 
 struct evidence {
 	struct arena *arena;
+	struct arena samples; /* of all views: a report needs them no more once it is made */
 	const struct catalog *catalog;
 	const struct fleet *fleet;
 	VEC(struct target_evidence) targets; /* in fleet order */
@@ -67,7 +68,8 @@ struct evidence {
 	struct trends *trends;               /* histories summed up once; detectors/trends.c, made on demand */
 };
 
-/* Fetches and indexes everything of the fleet between from and to. */
+/* Fetches and indexes everything of the fleet between from and to. What reports made from it hold on to is in `arena`, so it may end before
+ * they do. */
 bool evidence_build(struct evidence *ev, struct arena *arena, const struct catalog *c, const struct fleet *f, struct backend *b,
 	int64_t from_ms, int64_t to_ms, struct error *e);
 void evidence_fini(struct evidence *ev);

@@ -168,11 +168,11 @@ static size_t scheduler_of(struct builder *b, size_t target, const struct engine
 	struct map_entry *entry = map_put(&b->schedulers, index_key(b, target, key), &made);
 	if (!made)
 		return (size_t)(uintptr_t)entry->value - 1;
-	struct scheduler s = { .target = target, .key = key };
+	struct scheduler s = { .target = target, .key = arena_str(ev->arena, key) };
 	s.metrics = arena_zalloc(ev->arena, ev->catalog->metrics.count, sizeof *s.metrics);
 	s.is_gpu = engine->exporter && is_one_of(STR("gpu"), engine->scheduler_labels, engine->scheduler_label_count) && key.len;
 	if (s.is_gpu)
-		s.key = gpu_key(ev, target, l, key);
+		s.key = arena_str(ev->arena, gpu_key(ev, target, l, key));
 	VEC_PUSH(&ev->schedulers, s);
 	entry->value = (void *)(uintptr_t)ev->schedulers.count;
 	return ev->schedulers.count - 1;
@@ -202,7 +202,7 @@ static void add_member(struct builder *b, size_t target, const struct candidate 
 	size_t index = scheduler_of(b, target, engine, l);
 	struct scheduler *s = &b->ev->schedulers.items[index];
 	if (!s->model.len)
-		s->model = joined_labels(b->ev->arena, l, engine->model_labels, engine->model_label_count);
+		s->model = arena_str(b->ev->arena, joined_labels(b->ev->arena, l, engine->model_labels, engine->model_label_count));
 	struct member_list *list = list_of(s, c);
 	VEC_PUSH(&list->members, m);
 	list->repeats |= m.duplicate.len || m.writer.len;
@@ -321,14 +321,17 @@ bool evidence_build(struct evidence *ev, struct arena *arena, const struct catal
 {
 	*ev = (struct evidence){ .arena = arena, .catalog = c, .fleet = f, .from_ms = from_ms, .to_ms = to_ms };
 	struct matcher all;
+	arena_init(&ev->samples);
 	if (!matcher_init(&all, STR("__name__"), MATCH_NE, STR(""), e))
 		return false;
 	struct series_view *series;
 	size_t count;
-	bool done = b->ops->select(b, arena, &all, 1, from_ms, to_ms, &series, &count, e);
+	bool done = b->ops->select(b, &ev->samples, &all, 1, from_ms, to_ms, &series, &count, e);
 	matcher_fini(&all);
-	if (!done)
+	if (!done) {
+		arena_fini(&ev->samples);
 		return false;
+	}
 	struct builder builder = { .ev = ev };
 	map_init(&builder.candidates);
 	map_init(&builder.targets);
