@@ -1,5 +1,6 @@
 /* Reading: windows of series put together from chunks and the head. Set by set, so that a section is read once for all its columns. */
 #include "base/log.h"
+#include "store/answer.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -11,20 +12,36 @@ struct gather { /* one series asked for */
 	int64_t *t;
 	double *v;
 	size_t count, cap;
-	bool shared; /* t is that of its set: equal as far as it goes */
+	struct touch *only; /* the one set that it is in; NULL: several, or none */
+	bool shared;        /* t is that of its set: equal as far as it goes */
+	bool kept;
 };
 
-struct touch { /* one set with columns that are asked for */
+/* One set with columns that are asked for. Sets that share series make a cluster: they are read together. */
+struct touch {
 	struct set *set;
 	struct gather **wanted; /* by column */
 	int64_t *t;             /* the times of its main list in the window so far */
 	size_t rows, cap;
+	struct touch *leader; /* of the cluster; itself: it is the leader */
+	struct touch *next;   /* in the cluster, behind its leader */
+};
+
+/* Memory that clusters use in turn: what is read is kept in the answer without what is the same twice. A cluster that does not fit is read
+ * into the answer as it is. */
+enum { ROOM_LARGEST = 128 << 20 };
+struct room {
+	char *bytes;
+	size_t size, used;
+	bool open;
 };
 
 struct reading {
 	const struct store *store;
 	struct arena *arena, scratch;
 	struct arena chunk; /* what is needed while a chunk is read */
+	struct room room;
+	struct arena parted; /* while a cluster is read: what only some of its series need */
 	struct gather *gathers;
 	size_t gather_count;
 	struct touch **by_set;
@@ -85,14 +102,22 @@ static struct touch *touch_of(struct reading *r, uint32_t number)
 		touch->cap += chunk_rows(r, chunk);
 	if (touch->set->group && touch->set->group->rows)
 		touch->cap += window_of(r, &(struct times_list){ touch->set->group->t, touch->set->group->rows }).count;
-	touch->t = touch->cap ? arena_alloc(r->arena, touch->cap * sizeof *touch->t) : NULL;
+	touch->leader = touch;
 	VEC_PUSH(&r->touched, touch);
+	return touch;
+}
+
+static struct touch *leader_of(struct touch *touch)
+{
+	while (touch->leader != touch)
+		touch = touch->leader = touch->leader->leader;
 	return touch;
 }
 
 static void gather_begin(struct reading *r, struct gather *g)
 {
 	const struct disk *disk = r->store->disk;
+	struct touch *first = NULL;
 	size_t sets = 0;
 
 	if (g->series->count)
@@ -103,15 +128,69 @@ static void gather_begin(struct reading *r, struct gather *g)
 			continue;
 		touch->wanted[disk->places.items[p].column] = g;
 		g->cap += touch->cap;
-		g->t = touch->t;
+		first = first ? first : touch;
+		leader_of(touch)->leader = leader_of(first);
 		sets++;
 	}
+	g->only = sets == 1 ? first : NULL;
 	g->shared = sets == 1;
+}
+
+/* ---- memory ---- */
+
+static void *room_take(struct reading *r, size_t count)
+{
+	size_t size = count * sizeof(double);
+
+	if (!r->room.open)
+		return arena_alloc(r->arena, size);
+	r->room.used += size;
+	return r->room.bytes + r->room.used - size;
+}
+
+static void room_open(struct reading *r, size_t count)
+{
+	struct room *room = &r->room;
+	size_t size = count * sizeof(double);
+
+	room->used = 0;
+	room->open = size <= ROOM_LARGEST;
+	if (!room->open || size <= room->size)
+		return;
+	mem_free(room->bytes);
+	room->bytes = mem_alloc(room->size = size);
+}
+
+static size_t gather_needs(const struct gather *g)
+{
+	return g->shared ? g->cap : 2 * g->cap;
+}
+
+static void gather_room(struct reading *r, struct gather *g)
+{
 	if (!g->cap)
 		return;
-	if (!g->shared)
-		g->t = arena_alloc(r->arena, g->cap * sizeof *g->t);
-	g->v = arena_alloc(r->arena, g->cap * sizeof *g->v);
+	g->t = g->shared ? g->only->t : room_take(r, g->cap);
+	g->v = room_take(r, g->cap);
+}
+
+/* Every series of the cluster once. */
+static void cluster_room(struct reading *r, struct touch *leader)
+{
+	size_t needed = 0;
+
+	for (struct touch *touch = leader; touch; touch = touch->next) {
+		needed += touch->cap;
+		for (uint32_t i = 0; i < touch->set->count; i++) /* a series is counted for each of its sets: more than enough */
+			needed += touch->wanted[i] ? gather_needs(touch->wanted[i]) : 0;
+	}
+	room_open(r, needed);
+	for (struct touch *touch = leader; touch; touch = touch->next) {
+		touch->t = room_take(r, touch->cap);
+		for (uint32_t i = 0; i < touch->set->count; i++)
+			if (touch->wanted[i] && !touch->wanted[i]->v)
+				gather_room(r, touch->wanted[i]);
+	}
 }
 
 /* From here on its times are its own. */
@@ -119,7 +198,7 @@ static void gather_part(struct reading *r, struct gather *g)
 {
 	if (!g->shared)
 		return;
-	int64_t *own = arena_alloc(r->arena, g->cap * sizeof *own);
+	int64_t *own = arena_alloc(r->room.open ? &r->parted : r->arena, g->cap * sizeof *own);
 	if (g->count)
 		memcpy(own, g->t, g->count * sizeof *own);
 	g->t = own;
@@ -293,7 +372,7 @@ static void gather_order(struct reading *r, struct gather *g)
 		i++;
 	if (i >= g->count)
 		return;
-	struct sample *samples = arena_alloc(&r->scratch, g->count * sizeof *samples);
+	struct sample *samples = arena_alloc(&r->parted, g->count * sizeof *samples);
 	for (i = 0; i < g->count; i++)
 		samples[i] = (struct sample){ g->t[i], g->v[i] };
 	qsort(samples, g->count, sizeof *samples, compare_samples);
@@ -306,7 +385,7 @@ static void gather_order(struct reading *r, struct gather *g)
 	g->count = kept;
 }
 
-/* ---- all ---- */
+/* ---- clusters ---- */
 
 static void touch_read(struct reading *r, struct touch *touch)
 {
@@ -326,6 +405,53 @@ static void touch_read(struct reading *r, struct touch *touch)
 	group_read(r, touch);
 }
 
+static void gather_finish(struct reading *r, struct gather *g, struct answer *answer)
+{
+	loose_read(r, g);
+	gather_order(r, g);
+	g->kept = true;
+	if (!r->room.open || !g->count)
+		return;
+	g->t = answer_times(answer, g->t, g->count);
+	g->v = answer_values(answer, g->v, g->count);
+}
+
+static void cluster_read(struct reading *r, struct touch *leader)
+{
+	struct answer answer = { .arena = r->arena };
+
+	cluster_room(r, leader);
+	for (struct touch *touch = leader; touch; touch = touch->next)
+		touch_read(r, touch);
+	for (struct touch *touch = leader; touch; touch = touch->next)
+		for (uint32_t i = 0; i < touch->set->count; i++)
+			if (touch->wanted[i] && !touch->wanted[i]->kept)
+				gather_finish(r, touch->wanted[i], &answer);
+	arena_reset(&r->parted);
+	r->room.open = false;
+}
+
+static void clusters_read(struct reading *r)
+{
+	VEC_EACH (&r->touched, touch) {
+		struct touch *leader = leader_of(*touch);
+		if (leader == *touch)
+			continue;
+		(*touch)->next = leader->next;
+		leader->next = *touch;
+	}
+	VEC_EACH (&r->touched, touch)
+		if ((*touch)->leader == *touch)
+			cluster_read(r, *touch);
+}
+
+/* Of series that are in no set. */
+static void loose_alone(struct reading *r, struct gather *g)
+{
+	gather_room(r, g);
+	loose_read(r, g);
+}
+
 struct series_view *disk_select(
 	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count)
 {
@@ -334,6 +460,7 @@ struct series_view *disk_select(
 
 	arena_init(&r.scratch);
 	arena_init(&r.chunk);
+	arena_init(&r.parted);
 	r.gathers = ARENA_ARRAY(&r.scratch, struct gather, id_count + 1);
 	r.by_set = ARENA_ARRAY(&r.scratch, struct touch *, s->disk->sets.count + 1);
 	fetch_begin(s->disk);
@@ -341,20 +468,19 @@ struct series_view *disk_select(
 		r.gathers[i].series = series_at(s, ids[i]);
 		gather_begin(&r, &r.gathers[i]);
 	}
-	VEC_EACH (&r.touched, touch)
-		touch_read(&r, *touch);
+	clusters_read(&r);
 	fetch_end(s->disk);
 	*count = 0;
 	for (size_t i = 0; i < id_count; i++) {
 		struct gather *g = &r.gathers[i];
-		if (!g->cap)
-			continue;
-		loose_read(&r, g);
-		gather_order(&r, g);
+		if (g->cap && !g->kept)
+			loose_alone(&r, g);
 		if (g->count)
 			views[(*count)++] = (struct series_view){ g->series->labels, g->t, g->v, g->count };
 	}
 	VEC_FREE(&r.touched);
+	mem_free(r.room.bytes);
+	arena_fini(&r.parted);
 	arena_fini(&r.chunk);
 	arena_fini(&r.scratch);
 	return views;

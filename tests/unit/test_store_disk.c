@@ -115,6 +115,40 @@ static void test_mixture_survives(void **state)
 	compare_again(f, &options);
 }
 
+/* A page of a histogram whose upper buckets are full and of figures that stand still: an answer holds one column of each. */
+static void test_equal_columns_are_held_once(void **state)
+{
+	struct fixture *f = *state;
+	const struct store_options options = { .chunk_rows = 64 };
+	enum { ROWS = 300, BUCKETS = 20, FULL = 15 };
+	int which[SERIES];
+	struct arena arena;
+	struct matcher all;
+	struct error e = { 0 };
+	size_t count;
+
+	open_store(f, &options);
+	for (int step = 0; step < ROWS; step++) {
+		double values[SERIES];
+		for (int i = 0; i < SERIES; i++) {
+			which[i] = i;
+			values[i] = i <= BUCKETS ? step * (i < FULL ? i : FULL) : i % 3;
+		}
+		append_some(f, which, SERIES, START_MS + (int64_t)step * STEP_MS, values);
+	}
+	commit(f);
+	compare_window(f, INT64_MIN, INT64_MAX);
+	compare_window(f, START_MS + 10 * STEP_MS, START_MS + 250 * STEP_MS);
+	arena_init(&arena);
+	assert_true(matcher_init(&all, STR("__name__"), MATCH_NE, STR(""), &e));
+	store_select(f->store, &arena, &all, 1, INT64_MIN, INT64_MAX, &count);
+	assert_int_equal(count, SERIES);
+	/* Times, the buckets that differ and the full ones; three values that stand still are among them or stand beside. */
+	assert_true(arena.total < (1 + FULL + 1 + 3) * ROWS * sizeof(double) + 64 * 1024 / 8);
+	matcher_fini(&all);
+	arena_fini(&arena);
+}
+
 static void test_older_is_refused_after_restart(void **state)
 {
 	struct fixture *f = *state;
@@ -368,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rows_survive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loose_survive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mixture_survives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_equal_columns_are_held_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_is_refused_after_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_retention_by_size, setup, teardown),
