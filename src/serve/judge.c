@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-enum { HISTORY_MS = 30 * 60 * 1000, MOMENTS_JUDGED = 24 };
-
 struct judging {
 	struct gate_task read, publish;
 	uv_work_t work;
@@ -32,20 +30,14 @@ static void judge(struct daemon *d, struct judgement *j)
 	struct moments moments = { 0 };
 	struct evidence evidence;
 
-	if (!store_bounds(d->judged_store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - HISTORY_MS)
-		oldest_ms = j->t_ms - HISTORY_MS;
-	fleet_moments(&d->fleet, j->t_ms - HISTORY_MS, &moments);
+	if (!store_bounds(d->judged_store, &oldest_ms, &newest_ms) || oldest_ms < newest_ms - REPORT_HISTORY_MS)
+		oldest_ms = j->t_ms - REPORT_HISTORY_MS;
+	fleet_moments(&d->fleet, j->t_ms - REPORT_HISTORY_MS, &moments);
 	if (evidence_build(&evidence, &j->arena, &d->generation->catalog, &d->fleet, d->judged_backend, oldest_ms, j->t_ms, &j->error)) {
-		int64_t to_ms = moments.count ? moments.items[moments.count - 1] : j->t_ms, from_ms = to_ms;
+		struct report_request request = { .shown = { j->t_ms, j->t_ms, oldest_ms } };
 
-		/* The window begins with a round: what lies before it is not known there. */
-		for (size_t i = moments.count; i-- > 0 && moments.items[i] >= to_ms - d->options->window_ms;)
-			from_ms = moments.items[i];
-		struct report_request request = { .moments = moments.items,
-			.moment_count = moments.count,
-			.max_moments = MOMENTS_JUDGED,
-			.shown = { from_ms, to_ms, oldest_ms } };
-
+		if (moments.count)
+			request = report_request_at(moments.items, moments.count - 1, d->options->window_ms);
 		j->report = report_new(&j->arena, &evidence, &request);
 		evidence_fini(&evidence);
 	}

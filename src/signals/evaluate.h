@@ -53,6 +53,11 @@ struct report_request {
 	bool only_shown;                /* findings of that window alone (--window, --at) */
 	const struct window *reference; /* --against; NULL */
 };
+/* How far whoever judges again and again looks back for trends, ages and onsets; and at how many moments of it. */
+enum { REPORT_HISTORY_MS = 30 * 60 * 1000, REPORT_MOMENTS = 24 };
+/* The request of such a judgement at moments[moment]. Its window is `window_ms`, from a moment on (what lies before that one is not known
+ * there), and holds two moments at least where there are two. */
+struct report_request report_request_at(const int64_t *moments, size_t moment, int64_t window_ms);
 struct report *report_new(struct arena *arena, struct evidence *evidence, const struct report_request *request);
 
 #endif

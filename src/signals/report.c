@@ -13,6 +13,20 @@ const char *scope_kind_name(enum scope_kind k)
 
 /* ---- moments ---- */
 
+struct report_request report_request_at(const int64_t *moments, size_t moment, int64_t window_ms)
+{
+	size_t first = moment ? moment - 1 : 0, history = 0;
+
+	while (first && moments[first - 1] >= moments[moment] - window_ms)
+		first--;
+	while (history < first && moments[history] < moments[moment] - REPORT_HISTORY_MS)
+		history++;
+	return (struct report_request){ .moments = moments + history,
+		.moment_count = moment + 1 - history,
+		.max_moments = REPORT_MOMENTS,
+		.shown = { moments[first], moments[moment], moments[history] } };
+}
+
 /* At most `max_moments` of the moments, evenly chosen, the first and the last always among them. Returns how many. */
 static size_t choose_moments(struct arena *arena, const struct report_request *rq, int64_t **chosen)
 {

@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "watch/pipeline.h"
 
-enum { HISTORY_MS = 30 * 60 * 1000, MOMENTS_JUDGED = 24 };
-
 struct follow {
 	struct watch *watch;          /* NULL: not open */
 	struct watch_options options; /* to open a Prometheus anew */
@@ -94,7 +92,7 @@ static bool look_live(struct follow *f, struct error *e)
 	if (w->options.stop && *w->options.stop)
 		return error_set(e, EXIT_INTERRUPTED, "interrupted");
 	now_ms = clock_now_ms();
-	fleet_forget(&w->data.fleet, now_ms - HISTORY_MS);
+	fleet_forget(&w->data.fleet, now_ms - REPORT_HISTORY_MS);
 	return store_retain(w->data.store, now_ms, e);
 }
 
@@ -186,21 +184,11 @@ static bool evidence_make(struct follow *f, struct error *e)
 
 const struct report *follow_judge(struct follow *f, size_t moment, bool brief, struct error *e)
 {
-	const int64_t *moments = f->moments.items;
-	size_t first = moment ? moment - 1 : 0, history = 0;
-
 	arena_reset(&f->report_arena);
 	if (!evidence_make(f, e))
 		return NULL;
-	while (first && moments[first - 1] >= moments[moment] - f->window_ms)
-		first--;
-	while (moments[history] < moments[moment] - HISTORY_MS && history < first)
-		history++;
-	struct report_request request = { .moments = moments + history,
-		.moment_count = moment + 1 - history,
-		.max_moments = MOMENTS_JUDGED,
-		.shown = { moments[first], moments[moment], moments[history] },
-		.only_shown = brief };
+	struct report_request request = report_request_at(f->moments.items, moment, f->window_ms);
 
+	request.only_shown = brief;
 	return report_new(&f->report_arena, &f->evidence, &request);
 }
