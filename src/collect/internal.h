@@ -91,13 +91,11 @@ struct entry {
 enum entry_op { OP_ADD, OP_SET, OP_MIN, OP_MAX, OP_NEWEST };
 
 struct metric_file {
-	struct file_name name;
-	char *name_text;
+	struct file_name name; /* slices of name_text */
 	bool name_is_known;
 	uint64_t inode; /* as the directory lists it */
 	enum collect_file_state state;
 	int error; /* errno of an unreadable one */
-	char why[200];
 
 	uint32_t used, step; /* bytes in use; 8: a value, 16: and its time; 0: not known yet */
 	VEC(struct entry) entries;
@@ -108,11 +106,12 @@ struct metric_file {
 	uint32_t looked_at; /* the entry whose key is compared again next */
 	uint32_t reads;
 
-	/* By the plan: where each value goes. */
-	uint32_t *cells;
-	uint8_t *ops;
-	uint32_t cells_cap;
+	/* By the plan, whose memory it is: where each value goes. */
+	const uint32_t *cells;
+	const uint8_t *ops;
 	bool only_adds;
+	bool by_pid;  /* some values go where those of no other process go */
+	bool repeats; /* type, mode and entries of the file before it */
 
 	uint64_t sum; /* of the values' bits: has anything moved? */
 	int64_t moved_ms;
@@ -122,8 +121,10 @@ struct metric_file {
 	int64_t born_ms, written_ms;
 	uid_t owner;
 	uint32_t moves, moves_looked; /* how often values moved; likewise at the last look */
-	uint32_t turn;                /* of the listing that saw it last */
 	bool folding;                 /* it ends in an archive (fold.c) */
+	/* Behind what every scrape reads. */
+	char why[200];
+	char name_text[];
 };
 
 /* A buffer that grows, aligned to a page (a misaligned one costs four times the copy). */
@@ -248,12 +249,10 @@ struct folder {
 	char *path;
 	int descriptor; /* -1: none */
 	uint64_t device, inode;
-	int64_t changed_ns, listed_ns; /* ctime of the directory, and wall clock, at the last listing */
-	uint32_t turn;
+	int64_t changed_ns, listed_ns;   /* ctime of the directory, and wall clock, at the last listing */
 	VEC(struct metric_file *) files; /* sorted by name */
-	struct map by_name;
-	struct map hidden; /* names of files that an archive already holds */
-	int lock;          /* held until folder_release; -1: none */
+	struct map hidden;               /* names of files that an archive already holds */
+	int lock;                        /* held until folder_release; -1: none */
 };
 void folder_init(struct folder *f, const char *path);
 void folder_fini(struct folder *f, struct reader *r);

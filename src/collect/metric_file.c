@@ -32,10 +32,10 @@ static void file_fail(struct metric_file *f, enum collect_file_state state, cons
 
 struct metric_file *metric_file_new(struct str name, uint64_t inode)
 {
-	struct metric_file *f = NEW(struct metric_file);
+	struct metric_file *f = mem_zalloc(1, sizeof *f + name.len + 1);
 	const char *why = NULL;
 
-	f->name_text = mem_copy(name.ptr, name.len);
+	memcpy(f->name_text, name.ptr, name.len);
 	f->inode = inode;
 	f->name_is_known = file_name_parse(str_of(f->name_text, name.len), &f->name, &why);
 	f->state = COLLECT_FILE_NEW;
@@ -60,9 +60,6 @@ void metric_file_free(struct metric_file *f, struct reader *r)
 	VEC_FREE(&f->entries);
 	mem_free(f->values);
 	mem_free(f->times);
-	mem_free(f->cells);
-	mem_free(f->ops);
-	mem_free(f->name_text);
 	mem_free(f);
 }
 

@@ -29,10 +29,21 @@ void plan_fini(struct plan *p)
 
 /* ---- families ---- */
 
-static void families_find(struct plan *p, struct keys *keys, const struct metric_file *f)
+/* Processes of one program make their series in one order, so files of one kind are mostly alike. */
+static bool repeats(const struct metric_file *f, const struct metric_file *before)
+{
+	return before && f->name.type == before->name.type && f->name.mode == before->name.mode &&
+	       f->entries.count == before->entries.count &&
+	       (!f->entries.count || memcmp(f->entries.items, before->entries.items, f->entries.count * sizeof *f->entries.items) == 0);
+}
+
+static void families_find(struct plan *p, struct keys *keys, struct metric_file *f, const struct metric_file *before)
 {
 	struct family *last = NULL;
 
+	f->repeats = repeats(f, before);
+	if (f->repeats)
+		return;
 	VEC_EACH (&f->entries, e) {
 		const struct key *key = keys->items.items[e->key];
 		struct family *family = key->family;
@@ -327,16 +338,24 @@ static enum entry_op op_of(const struct family *family, bool first)
 	return family->mode == MODE_ALL || first ? OP_SET : family->mode == MODE_MIN ? OP_MIN : OP_MAX;
 }
 
-static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f)
+static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f, const struct metric_file *before)
 {
 	uint32_t count = (uint32_t)f->entries.count;
 
-	if (count > f->cells_cap) {
-		f->cells_cap = count;
-		f->cells = mem_resize(f->cells, count, sizeof *f->cells);
-		f->ops = mem_resize(f->ops, count, sizeof *f->ops);
+	if (f->repeats && before->only_adds && !before->by_pid) {
+		f->cells = before->cells;
+		f->ops = before->ops;
+		f->only_adds = true;
+		f->by_pid = false;
+		return;
 	}
+	uint32_t *cells = arena_alloc(&p->arena, count * sizeof *cells);
+	uint8_t *ops = arena_alloc(&p->arena, count * sizeof *ops);
+
+	f->cells = cells;
+	f->ops = ops;
 	f->only_adds = true;
+	f->by_pid = false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct key *key = keys->items.items[f->entries.items[i].key];
 		bool by_pid = f->name.type == TYPE_GAUGE && !(key->family->type == TYPE_GAUGE && key->family->mode != MODE_ALL),
@@ -348,9 +367,10 @@ static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f)
 			key->cell = cell_of(p, f, key, &made);
 			key->plan = by_pid ? 0 : p->number;
 		}
-		f->cells[i] = key->cell;
-		f->ops[i] = (uint8_t)op_of(key->family, made);
-		f->only_adds = f->only_adds && f->ops[i] == OP_ADD;
+		cells[i] = key->cell;
+		ops[i] = (uint8_t)op_of(key->family, made);
+		f->only_adds = f->only_adds && ops[i] == OP_ADD;
+		f->by_pid = f->by_pid || by_pid;
 	}
 }
 
@@ -532,9 +552,9 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	VEC_PUSH(&p->cells, (struct cell){ 0 });
 	slots_reset(p, keys->items.count);
 	for (size_t i = 0; i < count; i++)
-		families_find(p, keys, files[i]);
+		families_find(p, keys, files[i], i ? files[i - 1] : NULL);
 	for (size_t i = 0; i < count; i++)
-		cells_find(p, keys, files[i]);
+		cells_find(p, keys, files[i], i ? files[i - 1] : NULL);
 	lines_find(p);
 	VEC_RESERVE(&p->values, p->cells.count);
 	VEC_RESERVE(&p->times, p->cells.count);

@@ -67,9 +67,10 @@ static void moves_look(struct collector *c)
 		w->moved = false;
 	VEC_EACH (&c->folder.files, place) {
 		struct metric_file *f = *place;
-		struct writer *w = writer_find(h, h->writers.count, f->name.pid);
+		bool moved = f->moves_looked && f->moves != f->moves_looked;
+		struct writer *w = moved ? writer_find(h, h->writers.count, f->name.pid) : NULL;
 
-		if (w && f->moves_looked && f->moves != f->moves_looked)
+		if (w)
 			w->moved = true;
 		f->moves_looked = f->moves;
 	}

@@ -315,6 +315,85 @@ static void test_old_keys_are_forgotten(void **state)
 	folder_remove(folder);
 }
 
+/* Files of equal entries share their places, but not where the process is in a place: gauges of a family that began as a counter. */
+static void test_equal_files_of_other_processes(void **state)
+{
+	char folder[64];
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 16);
+	counter_put(folder, "counter", 6, "a_total", 1, 16);
+	counter_put(folder, "gauge_all", 7, "a_total", 2, 16);
+	counter_put(folder, "gauge_all", 8, "a_total", 3, 16);
+	counter_put(folder, "gauge_max", 7, "m", 4, 16);
+	counter_put(folder, "gauge_max", 8, "m", 6, 16);
+	counter_put(folder, "gauge_max", 9, "m", 5, 16);
+	char *page = page_of(folder);
+
+	assert_non_null(strstr(page, "\na_total 2.0\n"));
+	assert_non_null(strstr(page, "\na_total{pid=\"7\"} 2.0\n"));
+	assert_non_null(strstr(page, "\na_total{pid=\"8\"} 3.0\n"));
+	assert_non_null(strstr(page, "\nm 6.0\n"));
+	mem_free(page);
+	folder_remove(folder);
+}
+
+/* Files come, go, grow and are put in another's place: a collector that was there all the time shows what a new one shows. */
+static void file_change(const char *folder, int *alive)
+{
+	static const char *const kinds[] = { "counter", "summary", "gauge_livesum", "gauge_max", "gauge_all", "gauge_mostrecent",
+		"histogram_of_a_long_name", "gauge_liveall_of" };
+	static const char *const families[] = { "a_total", "b", "c_sum" };
+	const char *family = families[rand() % 3];
+	int pid = DEAD_PID + rand() % 4;
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s_%d.db", folder, kinds[rand() % 8], pid);
+	bool there = access(path, F_OK) == 0;
+
+	if (there && rand() % 3 == 0) {
+		unlink(path);
+		--*alive;
+	} else if (there && rand() % 2) {
+		metric_bytes_append(path, family, rand() % 100, 16);
+	} else if (there && rand() % 2) {
+		metric_bytes_set(path, rand() % 100);
+	} else {
+		*alive += !there;
+		unlink(path);
+		metric_bytes_write(path, family, rand() % 100, 16);
+	}
+}
+
+static void test_warm_is_as_cold(void **state)
+{
+	const struct collect_options options = { 0 };
+	char folder[64];
+	struct buf page;
+	int alive = 0;
+
+	folder_make_here(folder);
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 20);
+	srand(3);
+	for (int round = 0; round < 600; round++) {
+		for (int i = rand() % 3; i > 0; i--)
+			file_change(folder, &alive);
+		collector_scrape(c);
+		buf_reset(&page);
+		collector_page(c, COLLECT_TEXT, &page);
+		char *fresh = page_of(folder);
+
+		assert_int_equal(c->folder.files.count, alive);
+		assert_string_equal(buf_cstr(&page), fresh);
+		mem_free(fresh);
+	}
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
 /* What a key says does not depend on the two keys read before it, though what is written alike in both is not read again. */
 static void parts_are(struct keys *k, uint32_t index, struct keys *alone_in, uint32_t alone_index)
 {
@@ -416,6 +495,8 @@ int main(void)
 		cmocka_unit_test(test_fold_never_lowers),
 		cmocka_unit_test(test_warm_reading_follows_the_file),
 		cmocka_unit_test(test_old_keys_are_forgotten),
+		cmocka_unit_test(test_equal_files_of_other_processes),
+		cmocka_unit_test(test_warm_is_as_cold),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
 
