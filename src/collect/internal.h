@@ -137,7 +137,7 @@ struct reader {
 	struct keys *keys;
 	struct page_buffer buffer;
 	size_t maps, maps_max;
-	size_t used_before, entries_before; /* of the file read last */
+	size_t used_before; /* of the file read last */
 };
 void reader_fini(struct reader *r);
 struct metric_file *metric_file_new(struct str name, uint64_t inode);

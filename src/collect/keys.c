@@ -31,6 +31,7 @@ static void keys_grow(struct keys *k)
 	k->slot_count = slots;
 	k->hash_cap = slots / 2 + 1;
 	k->hashes = mem_resize(k->hashes, k->hash_cap, sizeof *k->hashes);
+	VEC_RESERVE(&k->items, k->hash_cap);
 	for (uint32_t i = 1; i < k->items.count; i++) {
 		size_t slot = k->hashes[i] & (slots - 1);
 
@@ -112,14 +113,16 @@ static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t 
 	*foreign = parts.foreign;
 	if (*why)
 		return 0;
-	struct key *key = ARENA_NEW(&k->arena, struct key);
+	struct key *key = arena_alloc(&k->arena, sizeof *key);
 
-	*key = (struct key){
-		.text = copy, .sample = parts.sample, .help = parts.help, .labels = parts.labels, .label_count = parts.label_count
-	};
-	key->plain = parts.plain;
-	key->head = parts.head;
-	key->tail = parts.tail;
+	*key = (struct key){ .text = copy,
+		.sample = parts.sample,
+		.help = parts.help,
+		.labels = parts.labels,
+		.label_count = parts.label_count,
+		.plain = parts.plain,
+		.head = parts.head,
+		.tail = parts.tail };
 	key->family = alike ? k->items.items[alike]->family : family_of(k, parts.family);
 	key->like = alike ? alike : like_of(k, key);
 	edge_find(key, before);

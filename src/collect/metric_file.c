@@ -151,6 +151,15 @@ static uint32_t key_at(struct metric_file *f, struct reader *r, uint32_t *previo
 	return guess;
 }
 
+/* As many as there will be if all are as long as the first. */
+static void entries_reserve(struct metric_file *f, uint32_t first, uint32_t all)
+{
+	enum { GUESS_MOST = 1 << 16 };
+	uint32_t count = all / first + 1;
+
+	VEC_RESERVE(&f->entries, count < GUESS_MOST ? count : GUESS_MOST);
+}
+
 static bool entries_read(struct metric_file *f, struct reader *r, const char *base, uint32_t at, uint32_t used)
 {
 	uint32_t previous = f->entries.count ? f->entries.items[f->entries.count - 1].key : 0;
@@ -168,6 +177,8 @@ static bool entries_read(struct metric_file *f, struct reader *r, const char *ba
 
 		if (!key)
 			return false;
+		if (!f->entries.count)
+			entries_reserve(f, value + f->step - at, used - at);
 		VEC_PUSH(&f->entries, (struct entry){ value, key });
 		at = value + f->step;
 	}
@@ -316,9 +327,7 @@ static void file_read_open(struct metric_file *f, struct reader *r, int fd)
 		return;
 	}
 	r->used_before = used > 0 ? (size_t)used : 0;
-	VEC_RESERVE(&f->entries, r->entries_before);
 	metric_file_parse(f, r, str_of(at, (size_t)got));
-	r->entries_before = f->entries.count;
 }
 
 static int file_open(struct metric_file *f, struct reader *r)

@@ -382,7 +382,8 @@ static char suffix_of(const struct family *family, struct str text)
 	struct str rest = str_skip(text, family->name.len);
 	size_t len = 0;
 
-	if (!str_starts(text, family->name))
+	/* Most end there, or go on as "_total", "_sum", "_bucket". */
+	if (rest.len < 2 || rest.ptr[0] != '_' || (rest.ptr[1] != 'c' && rest.ptr[1] != 'g') || !str_starts(text, family->name))
 		return 0;
 	while (len < rest.len && rest.ptr[len] != '{' && rest.ptr[len] != ' ')
 		len++;
@@ -548,9 +549,10 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	arena_reset(&p->arena);
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });
-	VEC_RESERVE(&p->cells, keys->items.count + 64);
+	VEC_RESERVE(&p->cells, 2 * keys->items.count + 64);
+	VEC_RESERVE(&p->groups, keys->items.count + 64);
 	VEC_PUSH(&p->cells, (struct cell){ 0 });
-	slots_reset(p, keys->items.count);
+	slots_reset(p, 2 * keys->items.count); /* groups are cells too */
 	for (size_t i = 0; i < count; i++)
 		families_find(p, keys, files[i], i ? files[i - 1] : NULL);
 	for (size_t i = 0; i < count; i++)

@@ -51,6 +51,26 @@ static void test_numbers(void **state)
 	number_is(-INFINITY, "-Inf", "-Inf");
 }
 
+/* Numbers of three decimals at most go another way than their negatives, and those beside them. */
+static void test_common_numbers(void **state)
+{
+	char text[COLLECT_NUMBER_MAX], negative[COLLECT_NUMBER_MAX];
+
+	for (uint32_t thousandths = 1; thousandths < 1000000000; thousandths += thousandths < 20000 ? 1 : 99991) {
+		double value = thousandths / 1000.0;
+		const double beside[] = { nextafter(value, 0), value, nextafter(value, 1e6) };
+
+		for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+			size_t len = collect_number(beside[i], false, text);
+
+			assert_int_equal(len, strlen(text));
+			assert_int_equal(collect_number(-beside[i], false, negative), len + 1);
+			assert_string_equal(negative + 1, text);
+			assert_true(strtod(text, NULL) == beside[i]);
+		}
+	}
+}
+
 /* ---- names ---- */
 
 static void test_names(void **state)
@@ -489,6 +509,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_common_numbers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fold_keeps_the_page),
 		cmocka_unit_test(test_fold_killed),
