@@ -56,6 +56,7 @@ struct keys {
 	size_t slot_count, hash_cap;
 	struct map families; /* by name: struct family */
 	struct family *last_family;
+	size_t refused; /* bytes of the arena that texts took which are no keys */
 };
 void keys_init(struct keys *k);
 void keys_fini(struct keys *k);
@@ -212,7 +213,8 @@ struct line { /* a cache line each: a page is a walk over them */
 };
 struct plan {
 	struct arena arena;
-	uint32_t number; /* counts plans */
+	char *text_at, *text_end; /* room for texts, in the arena */
+	uint32_t number;          /* counts plans */
 	struct family *first, *last;
 	VEC(struct group) groups; /* index 0 is not used, as in cells */
 	VEC(struct cell) cells;
@@ -223,7 +225,6 @@ struct plan {
 	VEC(uint32_t) order, group_order; /* while lines are sorted */
 	size_t text_max;                  /* bytes that a page has at most */
 	size_t family_count;
-	struct buf scratch;
 	uint32_t *slots;
 	size_t slot_count;
 	bool stamped; /* any */

@@ -9,13 +9,11 @@ void plan_init(struct plan *p)
 {
 	*p = (struct plan){ 0 };
 	arena_init(&p->arena);
-	buf_init(&p->scratch, 1 << 24);
 }
 
 void plan_fini(struct plan *p)
 {
 	arena_fini(&p->arena);
-	buf_fini(&p->scratch);
 	VEC_FREE(&p->groups);
 	VEC_FREE(&p->cells);
 	VEC_FREE(&p->lines);
@@ -106,9 +104,23 @@ static char *put_label(char *to, const struct label *l, bool plain, bool *printe
 	return to;
 }
 
-static size_t label_max(const struct label *l)
+/* Room for a text that stays until the next plan if text_keep is told so. */
+static char *text_room(struct plan *p, size_t size)
 {
-	return l->name.len + 2 * l->value.len + 4;
+	enum { CHUNK = 1 << 15 };
+
+	if (size > (size_t)(p->text_end - p->text_at)) {
+		size_t chunk = size > CHUNK ? size : CHUNK;
+
+		p->text_at = arena_alloc(&p->arena, chunk);
+		p->text_end = p->text_at + chunk;
+	}
+	return p->text_at;
+}
+
+static void text_keep(struct plan *p, struct str text)
+{
+	p->text_at += text.len;
 }
 
 /* Families share label sets. */
@@ -117,20 +129,14 @@ static bool is_printed(const struct plan *p, const struct sample_text *t, const 
 	return p->printed.len && key->labels == p->printed_labels && !t->with.name.ptr && str_eq(t->without, p->printed_without);
 }
 
-/* Into the scratch buffer. */
+/* Into text_room. */
 static struct str sample_print(struct plan *p, const struct sample_text *t, const struct key *key)
 {
 	bool pending = t->with.name.ptr != NULL, printed = false;
-	size_t most = t->name.len + label_max(&t->with) + p->printed.len + 2;
+	/* A label is never longer than in the key's text, but for escapes. */
+	size_t most = t->name.len + 2 * (t->with.value.len + key->text.len) + p->printed.len + 16;
+	char *from = text_room(p, most), *to = put(from, t->name);
 
-	for (uint32_t i = 0; i < key->label_count; i++)
-		most += label_max(&key->labels[i]);
-	buf_reset(&p->scratch);
-	char *from = buf_reserve(&p->scratch, most), *to = from;
-
-	if (!from)
-		mem_exhausted(most, 1);
-	to = put(to, t->name);
 	if (is_printed(p, t, key))
 		return str_of(from, (size_t)(put(to, p->printed) - from));
 	for (uint32_t i = 0; i < key->label_count; i++) {
@@ -244,7 +250,8 @@ static uint32_t group_of(struct plan *p, struct family *family, const struct sam
 		return p->last_group = p->cells.items[*slot].group;
 	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
-	text = labels.len ? labels : arena_str(&p->arena, text);
+	if (!labels.len)
+		text_keep(p, text);
 	uint32_t index = cell_new(p, family, text, hash, slot);
 
 	p->cells.items[index].group = group;
@@ -308,7 +315,7 @@ static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struc
 	*made = !index;
 	if (index)
 		return index;
-	printed = arena_str(&p->arena, printed);
+	text_keep(p, printed);
 	index = cell_new(p, family, printed, hash, slot);
 	struct str labels = bucket ? STR_EMPTY : str_skip(printed, key->sample.len);
 
@@ -458,11 +465,10 @@ static void count_find(struct plan *p, uint32_t index)
 
 	if (!g->buckets)
 		return;
-	buf_reset(&p->scratch);
-	buf_add(&p->scratch, g->family->name);
-	buf_add(&p->scratch, STR("_count"));
-	buf_add(&p->scratch, g->labels);
-	g->count_text = arena_str(&p->arena, buf_str(&p->scratch));
+	char *from = text_room(p, g->family->name.len + strlen("_count") + g->labels.len);
+
+	g->count_text = str_of(from, (size_t)(put(put(put(from, g->family->name), STR("_count")), g->labels) - from));
+	text_keep(p, g->count_text);
 	g->count_cell = *slot_of(p, g->family, g->count_text, text_hash(g->family, g->count_text));
 }
 
@@ -547,6 +553,7 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	p->printed_labels = NULL;
 	p->printed = STR_EMPTY;
 	arena_reset(&p->arena);
+	p->text_at = p->text_end = NULL;
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });
 	VEC_RESERVE(&p->cells, 2 * keys->items.count + 64);
