@@ -103,18 +103,19 @@ static void edge_find(struct key *key, const struct key *before)
 
 static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t hash, const char **why, bool *foreign)
 {
-	struct str copy = arena_str(&k->arena, text);
-	struct key_parts parts;
-
+	size_t taken = k->arena.total;
+	struct key *key = arena_alloc(&k->arena, sizeof *key + text.len);
+	struct str copy = str_of(memcpy(key + 1, text.ptr, text.len), text.len);
 	const struct key *before = k->items.items[k->items.count - 1];
 	uint32_t alike = alike_of(k, copy);
+	struct key_parts parts;
 
 	*why = key_parse(&k->arena, copy, before, k->items.items[alike], &parts);
 	*foreign = parts.foreign;
-	if (*why)
+	if (*why) {
+		k->refused += k->arena.total - taken;
 		return 0;
-	struct key *key = arena_alloc(&k->arena, sizeof *key);
-
+	}
 	*key = (struct key){ .text = copy,
 		.sample = parts.sample,
 		.help = parts.help,

@@ -414,6 +414,34 @@ static void test_warm_is_as_cold(void **state)
 	folder_remove(folder);
 }
 
+/* A damaged file is looked at again at each scrape; what was no key then is not kept. */
+static void test_damage_takes_no_memory(void **state)
+{
+	enum { LENGTH = 300004 /* of a key; a multiple of 8 with its own 4 bytes */, SCRAPES = 60 };
+	const struct collect_options options = { 0 };
+	const int32_t header[3] = { 8 + 4 + LENGTH + 8 + 8, 0, LENGTH };
+	char folder[64], path[160], *bytes = mem_zalloc(1, header[0]);
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_6.db", folder);
+	memset(bytes, '[', header[0]);
+	memcpy(bytes, header, sizeof header);
+	metric_bytes_io(path, "w+b", 0, bytes, header[0]);
+	mem_free(bytes);
+	struct collector *c = collector_new(folder, &options);
+
+	for (int i = 0; i < SCRAPES; i++) {
+		const struct collect_report *r = collector_scrape(c);
+
+		assert_int_equal(r->files[COLLECT_FILE_CORRUPT], 1);
+		assert_int_equal(r->entries, 1);
+		assert_in_range(c->keys.arena.total, 1, SCRAPES * LENGTH / 2);
+	}
+	collector_free(c);
+	folder_remove(folder);
+}
+
 /* What a key says does not depend on the two keys read before it, though what is written alike in both is not read again. */
 static void parts_are(struct keys *k, uint32_t index, struct keys *alone_in, uint32_t alone_index)
 {
@@ -518,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_old_keys_are_forgotten),
 		cmocka_unit_test(test_equal_files_of_other_processes),
 		cmocka_unit_test(test_warm_is_as_cold),
+		cmocka_unit_test(test_damage_takes_no_memory),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
 
