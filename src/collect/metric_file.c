@@ -86,16 +86,17 @@ static char *buffer_reserve(struct page_buffer *b, size_t size)
 
 /* ---- entries ---- */
 
+/* Volatile: of a mapping that somebody writes, what was checked is what is used. */
 static int32_t load_length(const char *at)
 {
-	int32_t length;
+	typedef int32_t word __attribute__((aligned(1), may_alias));
 
-	memcpy(&length, at, sizeof length);
-	return length;
+	return *(const volatile word *)at;
 }
 
-/* Where the value of the entry at `at` stands; 0 when the entry does not fit before `used`. */
-static uint32_t value_of(const char *base, uint32_t at, uint32_t used)
+/* Where the value of the entry at `at` stands, and its key; 0 when the entry does not fit before `used`. The length is loaded once: in a
+ * mapping it may be another one right after. */
+static uint32_t value_of(const char *base, uint32_t at, uint32_t used, struct str *key)
 {
 	if (used - at < 16)
 		return 0;
@@ -106,18 +107,22 @@ static uint32_t value_of(const char *base, uint32_t at, uint32_t used)
 	uint32_t room = 4 + (uint32_t)length;
 
 	room += 8 - room % 8;
+	*key = str_of(base + at + 4, (size_t)length);
 	return room > used - at - 8 ? 0 : at + room;
 }
 
 static bool could_be_entry(const char *base, uint32_t at, uint32_t used)
 {
-	return at == used || (at < used && value_of(base, at, used) && (base[at + 4] == '[' || base[at + 4] == ' '));
+	struct str key;
+
+	return at == used || (at < used && value_of(base, at, used, &key) && (key.ptr[0] == '[' || key.ptr[0] == ' '));
 }
 
 /* Nothing says which layout a file has: the wrong step lands inside a key or on a time of zero. 0: neither fits. */
 static uint32_t step_of(const char *base, uint32_t used)
 {
-	uint32_t value = value_of(base, HEADER, used);
+	struct str key;
+	uint32_t value = value_of(base, HEADER, used, &key);
 
 	if (!value)
 		return 0;
@@ -165,7 +170,8 @@ static bool entries_read(struct metric_file *f, struct reader *r, const char *ba
 	uint32_t previous = f->entries.count ? f->entries.items[f->entries.count - 1].key : 0;
 
 	while (at < used) {
-		uint32_t value = value_of(base, at, used);
+		struct str text;
+		uint32_t value = value_of(base, at, used, &text);
 
 		if (!value || value + f->step > used) {
 			file_fail(f, COLLECT_FILE_CORRUPT,
@@ -173,7 +179,7 @@ static bool entries_read(struct metric_file *f, struct reader *r, const char *ba
 				used - at >= 4 ? load_length(base + at) : 0, used);
 			return false;
 		}
-		uint32_t key = key_at(f, r, &previous, str_of(base + at + 4, (size_t)load_length(base + at)), at);
+		uint32_t key = key_at(f, r, &previous, text, at);
 
 		if (!key)
 			return false;
