@@ -390,6 +390,7 @@ static bool fold_read(struct fold *fold, bool force, struct collect_fold *result
 		bool dead = result->files < FOLD_FILES_MAX && is_dead(c, *place, force) && file_take(fold, *place);
 
 		metric_file_refresh(f, &c->reader);
+		metric_file_values(f, &c->reader);
 		f->folding = dead || f->name.folded;
 		VEC_PUSH(&fold->read, f);
 		if (!dead)

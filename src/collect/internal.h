@@ -145,6 +145,8 @@ struct metric_file *metric_file_new(struct str name, uint64_t inode);
 void metric_file_free(struct metric_file *f, struct reader *r);
 /* Brings entries up to date; values too unless the file is mapped. True when its entries or its state are others than before. */
 bool metric_file_refresh(struct metric_file *f, struct reader *r);
+/* For who needs the values of a mapped file in `values` and `times` too. False when it was cut. */
+bool metric_file_values(struct metric_file *f, struct reader *r);
 /* For tests and fuzzing: the file is these bytes. */
 void metric_file_parse(struct metric_file *f, struct reader *r, struct str bytes);
 /* Its keys are to be read again. */

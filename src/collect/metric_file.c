@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER = 8, READ_STEP = 512, READ_LEAST = 4096, READ_MOST = 65536, PAGE = 4096 };
+enum { HEADER = 8, READ_STEP = 512, READ_LEAST = 4096, READ_MOST = 65536, READ_LARGEST = 32 << 20, PAGE = 4096 };
 
 /* ---- states ---- */
 
@@ -74,7 +74,7 @@ static char *buffer_reserve(struct page_buffer *b, size_t size)
 		size_t keep = b->size;
 		char *old_block = b->block, *old = b->at;
 
-		b->size = size * 2 > (1 << 20) ? size * 2 : 1 << 20;
+		b->size = size + size / 4 > (1 << 20) ? size + size / 4 : 1 << 20;
 		b->block = mem_alloc(b->size + PAGE);
 		b->at = (char *)(((uintptr_t)b->block + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
 		if (old)
@@ -312,30 +312,6 @@ static size_t first_read(const struct reader *r)
 	return size < READ_LEAST ? READ_LEAST : size > READ_MOST ? READ_MOST : size;
 }
 
-/* `used` is read before the rest: a writer that appends meanwhile only adds behind it. */
-static void file_read_open(struct metric_file *f, struct reader *r, int fd)
-{
-	size_t first = first_read(r);
-	char *at = buffer_reserve(&r->buffer, first);
-	ssize_t got = read_whole(fd, at, first, 0);
-	int32_t used = 0;
-
-	if (got >= 4)
-		memcpy(&used, at, sizeof used);
-	if (got == (ssize_t)first && used > got) {
-		at = buffer_reserve(&r->buffer, (size_t)used);
-		ssize_t more = read_whole(fd, at + got, (size_t)used - first, (off_t)first);
-
-		got = more < 0 ? more : got + more;
-	}
-	if (got < 0) {
-		file_unreadable(f);
-		return;
-	}
-	r->used_before = used > 0 ? (size_t)used : 0;
-	metric_file_parse(f, r, str_of(at, (size_t)got));
-}
-
 static int file_open(struct metric_file *f, struct reader *r)
 {
 	int fd = openat(r->folder, f->name_text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -352,14 +328,18 @@ static bool file_map(struct metric_file *f, struct reader *r, int fd)
 	struct stat s;
 
 	file_unmap(f, r);
-	if (r->maps >= r->maps_max || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size < HEADER || s.st_size > INT32_MAX)
+	if (fstat(fd, &s) != 0)
 		return false;
-	void *map = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	errno = r->maps >= r->maps_max ? ENOMEM : EINVAL;
+	if (r->maps >= r->maps_max || !S_ISREG(s.st_mode) || s.st_size < HEADER)
+		return false;
+	size_t size = s.st_size < INT32_MAX ? (size_t)s.st_size : INT32_MAX; /* more is never in use */
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return false;
 	f->map = map;
-	f->map_size = (size_t)s.st_size;
+	f->map_size = size;
 	r->maps++;
 	return true;
 }
@@ -428,6 +408,64 @@ static bool mapped_guarded(struct metric_file *f, struct reader *r, bool *remap)
 	return true;
 }
 
+/* ---- both ---- */
+
+/* Never read into memory: a damaged file, or one with holes, may promise 2 GiB. */
+static void file_read_large(struct metric_file *f, struct reader *r, int fd, int32_t used)
+{
+	bool remap = false;
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		file_unreadable(f);
+	else if (!header_check(f, used, (uint64_t)s.st_size))
+		return; /* with the reason */
+	else if (!file_map(f, r, fd))
+		file_unreadable(f);
+	else if (mapped_guarded(f, r, &remap), remap)
+		metric_file_cut(f, r);
+}
+
+/* The rest of a file that has more in use than was read at first; as much as the file has, whatever its header promises. */
+static ssize_t read_rest(struct reader *r, int fd, size_t got, size_t used)
+{
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		return -1;
+	size_t size = (uint64_t)s.st_size < used ? (size_t)s.st_size : used;
+
+	if (size <= got)
+		return (ssize_t)got;
+	char *at = buffer_reserve(&r->buffer, size);
+	ssize_t more = read_whole(fd, at + got, size - got, (off_t)got);
+
+	return more < 0 ? more : (ssize_t)got + more;
+}
+
+static void file_read_open(struct metric_file *f, struct reader *r, int fd)
+{
+	size_t first = first_read(r);
+	ssize_t got = read_whole(fd, buffer_reserve(&r->buffer, first), first, 0);
+	int32_t used = 0;
+
+	/* `used` is read before the rest: a writer that appends meanwhile only adds behind it. */
+	if (got >= 4)
+		memcpy(&used, r->buffer.at, sizeof used);
+	if (got == (ssize_t)first && used > READ_LARGEST) {
+		file_read_large(f, r, fd, used);
+		return;
+	}
+	if (got == (ssize_t)first && used > got)
+		got = read_rest(r, fd, first, (size_t)used);
+	if (got < 0) {
+		file_unreadable(f);
+		return;
+	}
+	r->used_before = used > 0 && used <= got ? (size_t)used : 0;
+	metric_file_parse(f, r, str_of(r->buffer.at, (size_t)got));
+}
+
 static uint64_t shape_of(const struct metric_file *f)
 {
 	return hash_bytes(f->entries.items, f->entries.count * sizeof *f->entries.items);
@@ -468,4 +506,16 @@ bool metric_file_refresh(struct metric_file *f, struct reader *r)
 			return changed;
 	}
 	return file_reread(f, r) || changed;
+}
+
+bool metric_file_values(struct metric_file *f, struct reader *r)
+{
+	if (!f->map)
+		return true;
+	guard_begin(f->map, f->map_size);
+	values_copy(f, f->map);
+	if (!guard_end())
+		return true;
+	metric_file_cut(f, r);
+	return false;
 }

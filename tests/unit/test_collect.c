@@ -442,6 +442,78 @@ static void test_damage_takes_no_memory(void **state)
 	folder_remove(folder);
 }
 
+/* A header promises two gigabytes, in a file of 64 KB and in one with a hole of that size: neither is read into memory. */
+static void test_promises_take_no_memory(void **state)
+{
+	enum { PROMISE = INT32_MAX - 7, MEMORY = 48 << 20 };
+	const struct collect_options options = { 0 };
+	char folder[64], path[160], *bytes = mem_zalloc(1, 65536);
+	int32_t used = PROMISE;
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 8);
+	memcpy(bytes, &used, sizeof used);
+	for (int pid = 6; pid < 8; pid++) {
+		snprintf(path, sizeof path, "%s/counter_%d.db", folder, pid);
+		metric_bytes_io(path, "w+b", 0, bytes, 65536);
+	}
+	assert_int_equal(truncate(path, PROMISE), 0);
+	mem_free(bytes);
+	struct collector *c = collector_new(folder, &options);
+
+	for (int i = 0; i < 3; i++) {
+		const struct collect_report *r = collector_scrape(c);
+
+		assert_int_equal(r->entries, 1);
+		assert_int_equal(r->files[COLLECT_FILE_TRUNCATED], 1);
+		assert_int_equal(r->files[COLLECT_FILE_CORRUPT], 1);
+		assert_in_range(c->reader.buffer.size, 1, MEMORY);
+	}
+	assert_non_null(strstr(c->report.faults[0].text, "2147483640 bytes are in use, but the file has 65536"));
+	collector_free(c);
+	folder_remove(folder);
+}
+
+/* A large file is mapped at the first look, and folded all the same. */
+static void test_large_file(void **state)
+{
+	enum { KEY = 250, ENTRIES = 140000 /* of 264 bytes: above 32 MB */ };
+	char folder[64], path[160], name[KEY];
+	struct collect_fold folded;
+	const char *key = "[\"a_total\", \"a_total\", {}, \"Help.\"]";
+	int32_t header[2] = { 8 }, length = KEY;
+	double value = 2;
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", DEAD_PID, "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_%d.db", folder, DEAD_PID + 1);
+	FILE *file = fopen(path, "w+b");
+
+	assert_non_null(file);
+	fwrite(header, 8, 1, file);
+	for (int i = 0; i < ENTRIES; i++) {
+		memset(name, ' ', sizeof name);
+		memcpy(name, key, strlen(key));
+		fwrite(&length, 4, 1, file);
+		fwrite(name, 1, KEY, file);
+		fwrite("  ", 1, 2, file);
+		fwrite(&value, 8, 1, file);
+		header[0] += 4 + KEY + 2 + 8;
+	}
+	rewind(file);
+	fwrite(header, 4, 1, file);
+	fclose(file);
+	for (int i = 0; i < 2; i++) {
+		char *page = page_of(folder);
+
+		assert_non_null(strstr(page, "\na_total 280001.0\n"));
+		mem_free(page);
+		assert_true(fold_now(folder, &folded));
+		assert_int_equal(folded.files, i ? 0 : 2);
+	}
+	folder_remove(folder);
+}
+
 /* What a key says does not depend on the two keys read before it, though what is written alike in both is not read again. */
 static void parts_are(struct keys *k, uint32_t index, struct keys *alone_in, uint32_t alone_index)
 {
@@ -547,6 +619,8 @@ int main(void)
 		cmocka_unit_test(test_equal_files_of_other_processes),
 		cmocka_unit_test(test_warm_is_as_cold),
 		cmocka_unit_test(test_damage_takes_no_memory),
+		cmocka_unit_test(test_promises_take_no_memory),
+		cmocka_unit_test(test_large_file),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
 
