@@ -244,6 +244,86 @@ static void test_fold_killed(void **state)
 	assert_in_range(killed, 15, 39);
 }
 
+/* Somebody else's fold was killed after this collector's scrape: what it had committed stays, whatever this one does. */
+static void test_fold_after_a_killed_one(void **state)
+{
+	for (int at = 1; at < 25; at++) {
+		const struct collect_options options = { 0 };
+		struct collect_fold folded;
+		struct error e = { 0 };
+		char folder[64];
+
+		folder_make_here(folder);
+		folder_fill(folder);
+		char *before = page_of(folder);
+		struct collector *c = collector_new(folder, &options);
+
+		collector_scrape(c);
+		pid_t child = fork();
+
+		if (child == 0) {
+			collect_fold_killed_at = at;
+			fold_now(folder, &folded);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		collector_fold(c, true, &folded, &e);
+		char *after = page_of(folder);
+
+		assert_string_equal(before, after);
+		assert_int_equal(files_in(folder, "^.goodput-fold$"), 0);
+		mem_free(before);
+		mem_free(after);
+		collector_free(c);
+		folder_remove(folder);
+	}
+}
+
+/* In a directory like /tmp nobody takes away what is another user's: neither a dead writer's file nor an archive. */
+static void test_fold_in_a_sticky_directory(void **state)
+{
+	enum { NOBODY = 65534 };
+
+	if (geteuid() != 0)
+		skip();
+	for (int others = 0; others < 2; others++) {
+		char folder[64], path[160];
+		int status;
+
+		folder_make_here(folder);
+		folder_fill(folder);
+		for (int i = 0; i < 3 && others; i++) {
+			snprintf(path, sizeof path, "%s/counter_%d.db", folder, DEAD_PID + i);
+			assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+		}
+		if (others) {
+			snprintf(path, sizeof path, "%s/counter_folded.db", folder);
+			metric_bytes_write(path, "a_total", 5, 8);
+		}
+		chmod(folder, 01777);
+		char *before = page_of(folder);
+		pid_t child = fork();
+
+		if (child == 0) {
+			struct collect_fold folded = { 0 };
+
+			if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+				_exit(1);
+			bool ok = fold_now(folder, &folded);
+
+			_exit(folded.files == 0 && ok == !others ? 0 : 2);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		char *after = page_of(folder);
+
+		assert_string_equal(before, after);
+		assert_int_equal(WEXITSTATUS(status), 0);
+		mem_free(before);
+		mem_free(after);
+		folder_remove(folder);
+	}
+}
+
 /* (((0.1 + 0.2) + 0.3) + live) and ((0.1 + 0.2 + 0.3) + live) in other brackets may be a bit less: it must not be. */
 static void test_fold_never_lowers(void **state)
 {
@@ -613,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fold_keeps_the_page),
 		cmocka_unit_test(test_fold_killed),
+		cmocka_unit_test(test_fold_after_a_killed_one),
+		cmocka_unit_test(test_fold_in_a_sticky_directory),
 		cmocka_unit_test(test_fold_never_lowers),
 		cmocka_unit_test(test_warm_reading_follows_the_file),
 		cmocka_unit_test(test_old_keys_are_forgotten),
