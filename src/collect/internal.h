@@ -267,8 +267,9 @@ void folder_release(struct folder *f);
 /* ---- process.c ---- */
 
 struct process {
-	char state; /* as /proc has it: 'R', 'S', 'T' ... */
-	int64_t start_ms;
+	char state;          /* as /proc has it: 'R', 'S', 'T' ... */
+	int64_t start_ticks; /* since boot: with its number, what identifies a process */
+	int64_t start_ms;    /* the same as wall time, which moves when the clock is set or slewed */
 	uid_t owner;
 };
 /* The process ids that there are, as keys. */
@@ -284,14 +285,14 @@ enum process_maps process_maps_file(int64_t pid, const struct stat *file);
 struct writer {
 	int64_t pid;
 	enum collect_writer state;
-	int64_t start_ms;    /* of the process that was seen to map its file */
-	int64_t stranger_ms; /* start of the process that was seen not to */
-	uint32_t looks;      /* at that one */
-	bool proven;         /* the process is the writer */
-	bool moved;          /* a value, between the last two looks */
-	uint32_t absent;     /* looks in a row at which there was no such process and nothing moved */
-	uint32_t strikes;    /* looks in a row at which there was none, and something moved */
-	const struct metric_file *file;
+	int64_t start_ticks;    /* of the process that was seen to map its file; 0: none was */
+	int64_t stranger_ticks; /* start of the process that was seen not to */
+	uint32_t looks;         /* at that one */
+	bool proven;            /* the process is the writer */
+	bool moved;             /* a value, between the last two looks */
+	uint32_t absent;        /* looks in a row at which there was no such process and nothing moved */
+	uint32_t strikes;       /* looks in a row at which there was none, and something moved */
+	struct metric_file *file;
 };
 struct health {
 	VEC(struct collect_fault) faults, slow; /* of this scrape; of the last look at processes and disks */
@@ -317,7 +318,9 @@ struct collector {
 };
 /* `changed`: files or entries did. */
 void health_look(struct collector *c, bool changed, int64_t now_ms);
-/* writers_find fills report.writers and the states. */
+/* Owner and times of a file, if it is there. */
+bool file_examine(struct collector *c, struct metric_file *f);
+/* Fills report.writers and the writers' states. */
 void writers_look(struct collector *c, int64_t now_ms);
 void fault_add(struct collector *c, bool slow, const char *kind, enum exit_status status, const char *file, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));

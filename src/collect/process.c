@@ -24,24 +24,23 @@ static int64_t boot_ms(void)
 /* "12 (a name) S 1 ...": the state is the first field behind the name, the start the 20th. */
 static bool stat_parse(struct str text, struct process *p)
 {
-	ptrdiff_t close = -1;
+	ptrdiff_t name_end = -1;
 	struct str part;
-	int64_t ticks;
 
 	for (size_t i = 0; i < text.len; i++)
 		if (text.ptr[i] == ')')
-			close = (ptrdiff_t)i;
-	if (close < 0 || (size_t)close + 2 >= text.len)
+			name_end = (ptrdiff_t)i;
+	if (name_end < 0 || (size_t)name_end + 2 >= text.len)
 		return false;
-	struct str rest = str_skip(text, (size_t)close + 2);
+	struct str rest = str_skip(text, (size_t)name_end + 2);
 
 	p->state = rest.ptr[0];
 	for (int field = 0; field < 20; field++)
 		if (!str_split(&rest, ' ', &part))
 			return false;
-	if (!number_parse_i64(part, &ticks))
+	if (!number_parse_i64(part, &p->start_ticks))
 		return false;
-	p->start_ms = boot_ms() + ticks * 1000 / sysconf(_SC_CLK_TCK);
+	p->start_ms = boot_ms() + p->start_ticks * 1000 / sysconf(_SC_CLK_TCK);
 	return true;
 }
 

@@ -45,7 +45,7 @@ static void writers_list(struct collector *c)
 			continue;
 		h->fresh.items[kept] = h->fresh.items[i];
 		if (before) {
-			const struct metric_file *file = h->fresh.items[kept].file;
+			struct metric_file *file = h->fresh.items[kept].file;
 
 			h->fresh.items[kept] = *before;
 			h->fresh.items[kept].file = file;
@@ -100,20 +100,21 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	snprintf(text, sizeof text, "%lld", (long long)w->pid);
 	if ((ids->live && !map_has(ids, str_from(text))) || !process_look(w->pid, &p))
 		return COLLECT_DEAD;
+	if (!w->file->examined)
+		file_examine(c, w->file);
 	/* Mappings of others' processes are hidden: such a one is known to be the writer once the file moves. */
 	bool moved = w->moved && p.owner == w->file->owner;
 
-	if (w->start_ms != p.start_ms) {
+	if (w->start_ticks != p.start_ticks) {
 		/* A process that did not map it a moment ago, and nothing moved: its mappings are not read at every look. */
-		if (w->stranger_ms == p.start_ms && !w->moved && ++w->looks % LOOKS_BETWEEN)
+		if (w->stranger_ticks == p.start_ticks && !w->moved && ++w->looks % LOOKS_BETWEEN)
 			return COLLECT_REUSED;
 		enum process_maps maps = maps_any(c, w->pid);
 
-		w->stranger_ms = p.start_ms;
-
+		w->stranger_ticks = p.start_ticks;
 		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && !moved && p.start_ms > w->file->born_ms + REUSED_MS))
 			return COLLECT_REUSED;
-		w->start_ms = p.start_ms;
+		w->start_ticks = p.start_ticks;
 		w->proven = maps == PROCESS_MAPS;
 	}
 	w->proven = w->proven || moved;

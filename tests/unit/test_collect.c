@@ -594,6 +594,50 @@ static void test_large_file(void **state)
 	folder_remove(folder);
 }
 
+/* Among more files than a look examines, and with mappings that we may not see, a living writer is not taken for a stranger. */
+static void test_writers_of_many_files(void **state)
+{
+	enum { FILES = 300, NOBODY = 65534 };
+	const struct collect_options options = { 0 };
+	char folder[64], path[160];
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	folder_make_here(folder);
+	chmod(folder, 0755);
+	counter_put(folder, "counter", getpid(), "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_%d.db", folder, getpid());
+	for (int i = 0; i < FILES; i++)
+		counter_put(folder, "gauge_max", DEAD_PID - i, "m", 1, 8);
+	counter_put(folder, "summary", 1, "s_sum", 1, 8);
+	int ready[2], moved[2];
+	char byte = 0;
+
+	assert_int_equal(pipe(ready) | pipe(moved), 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+			_exit(1);
+		struct collector *c = collector_new(folder, &options);
+
+		collector_scrape(c);
+		if (write(ready[1], &byte, 1) != 1 || read(moved[0], &byte, 1) != 1)
+			_exit(1);
+		c->health.looked_ms = 0;
+		const struct collect_report *r = collector_scrape(c);
+
+		_exit(r->writers[COLLECT_ALIVE] == 1 && r->writers[COLLECT_UNKNOWN] == 1 && r->writers[COLLECT_REUSED] == 0 ? 0 : 2);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	metric_bytes_set(path, 5);
+	assert_int_equal(write(moved[1], &byte, 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WEXITSTATUS(status), 0);
+	folder_remove(folder);
+}
+
 /* What a key says does not depend on the two keys read before it, though what is written alike in both is not read again. */
 static void parts_are(struct keys *k, uint32_t index, struct keys *alone_in, uint32_t alone_index)
 {
@@ -703,6 +747,7 @@ int main(void)
 		cmocka_unit_test(test_damage_takes_no_memory),
 		cmocka_unit_test(test_promises_take_no_memory),
 		cmocka_unit_test(test_large_file),
+		cmocka_unit_test(test_writers_of_many_files),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
 
