@@ -594,6 +594,33 @@ static void test_large_file(void **state)
 	folder_remove(folder);
 }
 
+/* Two damaged files whose names no label can hold are one series, or the page would be refused. */
+static void test_names_that_are_no_text(void **state)
+{
+	const struct collect_options options = { 0 };
+	const char *series = "goodput_collect_fault{file=\"(not UTF-8)\",kind=\"corrupt\"} 1.0\n";
+	char folder[64], path[160], bytes[64] = { 60, 0, 0, 0, 0, 0, 0, 0, 120 };
+	struct buf page;
+
+	folder_make_here(folder);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/counter_\xff%d.db", folder, i);
+		metric_bytes_io(path, "w+b", 0, bytes, sizeof bytes);
+	}
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 20);
+	assert_int_equal(collector_scrape(c)->files[COLLECT_FILE_CORRUPT], 2);
+	collector_own_page(c, &page);
+	const char *first = strstr(buf_cstr(&page), series);
+
+	assert_non_null(first);
+	assert_null(strstr(first + 1, series));
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
 /* Among more files than a look examines, and with mappings that we may not see, a living writer is not taken for a stranger. */
 static void test_writers_of_many_files(void **state)
 {
@@ -747,6 +774,7 @@ int main(void)
 		cmocka_unit_test(test_damage_takes_no_memory),
 		cmocka_unit_test(test_promises_take_no_memory),
 		cmocka_unit_test(test_large_file),
+		cmocka_unit_test(test_names_that_are_no_text),
 		cmocka_unit_test(test_writers_of_many_files),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
