@@ -147,7 +147,7 @@ GOODPUT_API int goodput_gauge_child(goodput_family *family, const char *const *l
 GOODPUT_API int goodput_histogram_child(goodput_family *family, const char *const *label_values, goodput_histogram **histogram);
 GOODPUT_API int goodput_summary_child(goodput_family *family, const char *const *label_values, goodput_summary **summary);
 
-/* Family and only series of a metric without labels. */
+/* Family and only series of a metric without labels; a null handle, which updates refuse, after an error. */
 GOODPUT_API int goodput_counter_new(goodput_registry *registry, const char *name, const char *help, goodput_counter **counter);
 GOODPUT_API int goodput_gauge_new(
 	goodput_registry *registry, const char *name, const char *help, enum goodput_gauge_mode mode, goodput_gauge **gauge);

@@ -207,6 +207,16 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(goodput_counter_add(c, -1), GOODPUT_INVALID);
 	assert_int_equal(goodput_counter_add(c, NAN), GOODPUT_INVALID);
 	assert_int_equal(goodput_counter_inc(NULL), GOODPUT_INVALID);
+	/* Who asks no status has a null handle, not what was there before. */
+	goodput_histogram *h = (goodput_histogram *)r;
+	goodput_summary *m = (goodput_summary *)r;
+
+	g = (goodput_gauge *)r;
+	assert_int_equal(goodput_gauge_new(r, "c_total", "", GOODPUT_GAUGE_ALL, &g), GOODPUT_EXISTS);
+	assert_int_equal(goodput_counter_new(NULL, "d", "", &c), GOODPUT_INVALID);
+	assert_int_equal(goodput_histogram_new(r, "h", "", falling, 2, &h), GOODPUT_INVALID);
+	assert_int_equal(goodput_summary_new(r, "1", "", &m), GOODPUT_INVALID);
+	assert_true(!g && !c && !h && !m);
 	assert_true(sum("counter", NULL) == 0);
 	goodput_registry_close(r);
 	goodput_registry_close(NULL);
