@@ -241,7 +241,7 @@ static bool live_gauge_of(const char *name, const char *pid)
 /* A file that a live writer holds is of a process that was given the pid again. */
 static void remove_if_free(int directory, const char *name)
 {
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe of that name must not hold us up */
 	struct stat mine, there;
 
 	if (fd < 0)
