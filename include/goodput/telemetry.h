@@ -77,8 +77,12 @@ typedef struct goodput_options {
 	void *report_context;
 } goodput_options;
 
-/* The defaults. */
-GOODPUT_API void goodput_options_init(goodput_options *options);
+/* The defaults. The size is that of the program's goodput_options, so that a library with more options leaves what is behind them alone. */
+GOODPUT_API void goodput_options_init_sized(goodput_options *options, size_t size);
+static inline void goodput_options_init(goodput_options *options)
+{
+	goodput_options_init_sized(options, sizeof *options);
+}
 
 /* A set of metrics and the files of this process. One registry writes to a directory per process and suffix: a second one is GOODPUT_BUSY,
  * counted in memory. */
