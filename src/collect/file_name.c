@@ -25,15 +25,20 @@ static bool type_parse(struct str word, enum file_type *type)
 	return str_is(word, "untyped");
 }
 
+const char *gauge_mode_name(enum gauge_mode m)
+{
+	static const char *const names[] = { "all", "min", "max", "sum", "mostrecent" };
+
+	return names[m];
+}
+
 /* An unknown mode acts as `all`. */
 static void mode_parse(struct str word, struct file_name *n)
 {
-	static const char *const modes[] = { "all", "min", "max", "sum", "mostrecent" };
-
 	n->mode = MODE_ALL;
 	n->live = str_starts(word, STR("live"));
-	for (size_t m = 0; m < ARRAY_LEN(modes); m++)
-		if (str_is(str_skip(word, n->live ? 4 : 0), modes[m]))
+	for (int m = MODE_ALL; m <= MODE_MOSTRECENT; m++)
+		if (str_is(str_skip(word, n->live ? 4 : 0), gauge_mode_name((enum gauge_mode)m)))
 			n->mode = (enum gauge_mode)m;
 }
 

@@ -181,7 +181,6 @@ static bool is_kept(const struct file_name *n)
 
 static struct archive *archive_of(struct fold *fold, const struct metric_file *f)
 {
-	static const char *const modes[] = { "all", "min", "max", "sum", "mostrecent" };
 	struct archive *a;
 
 	VEC_EACH (&fold->archives, known)
@@ -191,7 +190,7 @@ static struct archive *archive_of(struct fold *fold, const struct metric_file *f
 	a->kind = f->name;
 	a->op = op_of_kind(&f->name);
 	if (f->name.type == TYPE_GAUGE)
-		snprintf(a->name, sizeof a->name, "gauge_%s_folded.db", modes[f->name.mode]);
+		snprintf(a->name, sizeof a->name, "gauge_%s_folded.db", gauge_mode_name(f->name.mode));
 	else
 		snprintf(a->name, sizeof a->name, "%s_folded.db", file_type_name(f->name.type));
 	VEC_PUSH(&fold->archives, a);

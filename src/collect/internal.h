@@ -78,6 +78,7 @@ struct file_name {
 	bool folded;          /* our own archive of dead writers */
 };
 const char *file_type_name(enum file_type t);
+const char *gauge_mode_name(enum gauge_mode m); /* without "live" */
 /* Is it a metric file's name at all (*.db, no dot in front)? */
 bool file_name_is_ours(struct str name);
 /* False with the reason for names that no reader can place. */

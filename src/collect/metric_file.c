@@ -94,6 +94,14 @@ static int32_t load_length(const char *at)
 	return *(const volatile word *)at;
 }
 
+/* Bytes from an entry's length to its value: the length, the key and one to eight blanks. */
+static uint32_t room_of(uint32_t length)
+{
+	uint32_t room = 4 + length;
+
+	return room + 8 - room % 8;
+}
+
 /* Where the value of the entry at `at` stands, and its key; 0 when the entry does not fit before `used`. The length is loaded once: in a
  * mapping it may be another one right after. */
 static uint32_t value_of(const char *base, uint32_t at, uint32_t used, struct str *key)
@@ -104,9 +112,8 @@ static uint32_t value_of(const char *base, uint32_t at, uint32_t used, struct st
 
 	if (length <= 0 || (uint32_t)length > used - at - 12)
 		return 0;
-	uint32_t room = 4 + (uint32_t)length;
+	uint32_t room = room_of((uint32_t)length);
 
-	room += 8 - room % 8;
 	*key = str_of(base + at + 4, (size_t)length);
 	return room > used - at - 8 ? 0 : at + room;
 }
@@ -352,10 +359,9 @@ static bool keys_still_stand(struct metric_file *f, struct reader *r)
 	for (int i = 0; i < 2; i++) {
 		const struct entry *e = &f->entries.items[chosen[i]];
 		struct str text = r->keys->items.items[e->key]->text;
-		uint32_t room = 4 + (uint32_t)text.len;
+		const char *written = f->map + e->at - room_of((uint32_t)text.len);
 
-		room += 8 - room % 8;
-		if (load_length(f->map + e->at - room) != (int32_t)text.len || memcmp(f->map + e->at - room + 4, text.ptr, text.len) != 0)
+		if (load_length(written) != (int32_t)text.len || memcmp(written + 4, text.ptr, text.len) != 0)
 			return false;
 	}
 	return true;
