@@ -123,6 +123,7 @@ struct metric_file {
 	int64_t born_ms, written_ms;
 	uid_t owner;
 	uint32_t moves, moves_looked; /* how often values moved; likewise at the last look */
+	struct metric_file *sibling;  /* another file of its writer */
 	bool folding;                 /* it ends in an archive (fold.c) */
 	/* Behind what every scrape reads. */
 	char why[200];
@@ -279,7 +280,9 @@ void processes_list(struct map *ids);
 bool process_look(int64_t pid, struct process *p);
 enum process_maps { PROCESS_MAPS, PROCESS_MAPS_NOT, PROCESS_MAPS_HIDDEN /* from us */ };
 struct stat;
-enum process_maps process_maps_file(int64_t pid, const struct stat *file);
+enum { PROCESS_FILES_MAX = 16 };
+/* Has the process one of these files mapped, shared? At most PROCESS_FILES_MAX. */
+enum process_maps process_maps_any(int64_t pid, const struct stat *files, size_t count);
 
 /* ---- health.c: what a page cannot say ---- */
 
