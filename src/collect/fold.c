@@ -139,7 +139,8 @@ static bool is_dead(const struct collector *c, const struct metric_file *f, bool
 	const struct writer *w = writer_of_file(c, f);
 	struct process p;
 
-	if (!w || f->name.folded || (f->state != COLLECT_FILE_OK && f->state != COLLECT_FILE_NEW))
+	if (!w || f->name.folded || str_find(f->name.whole, '\n') >= 0 /* a journal has lines */ ||
+		(f->state != COLLECT_FILE_OK && f->state != COLLECT_FILE_NEW))
 		return false;
 	if (c->health.elsewhere || !(w->state == COLLECT_DEAD || (force && w->state == COLLECT_UNKNOWN)))
 		return false;

@@ -244,6 +244,27 @@ static void test_fold_killed(void **state)
 	assert_in_range(killed, 15, 39);
 }
 
+/* A name with a line end cannot stand in a journal: such a file stays, and is counted once. */
+static void test_fold_of_a_name_of_two_lines(void **state)
+{
+	struct collect_fold folded;
+	char folder[64];
+
+	folder_make_here(folder);
+	folder_fill(folder);
+	counter_put(folder, "counter_a\nb", DEAD_PID + 5, "a_total", 3, 8);
+	char *before = page_of(folder);
+
+	assert_true(fold_now(folder, &folded));
+	assert_int_equal(folded.files, 9);
+	char *after = page_of(folder);
+
+	assert_string_equal(before, after);
+	mem_free(before);
+	mem_free(after);
+	folder_remove(folder);
+}
+
 /* Somebody else's fold was killed after this collector's scrape: what it had committed stays, whatever this one does. */
 static void test_fold_after_a_killed_one(void **state)
 {
@@ -764,6 +785,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fold_keeps_the_page),
 		cmocka_unit_test(test_fold_killed),
+		cmocka_unit_test(test_fold_of_a_name_of_two_lines),
 		cmocka_unit_test(test_fold_after_a_killed_one),
 		cmocka_unit_test(test_fold_in_a_sticky_directory),
 		cmocka_unit_test(test_fold_never_lowers),
