@@ -190,10 +190,7 @@ static struct archive *archive_of(struct fold *fold, const struct metric_file *f
 	a = NEW(struct archive);
 	a->kind = f->name;
 	a->op = op_of_kind(&f->name);
-	if (f->name.type == TYPE_GAUGE)
-		snprintf(a->name, sizeof a->name, "gauge_%s_folded.db", gauge_mode_name(f->name.mode));
-	else
-		snprintf(a->name, sizeof a->name, "%s_folded.db", file_type_name(f->name.type));
+	archive_name(&f->name, a->name);
 	VEC_PUSH(&fold->archives, a);
 	return a;
 }

@@ -13,7 +13,7 @@ struct archive_row {
 };
 struct archive { /* of one kind */
 	struct file_name kind;
-	char name[64];
+	char name[ARCHIVE_NAME_MAX];
 	enum entry_op op;
 	uint32_t step; /* layout: the newest of the files folded */
 	VEC(struct archive_row) rows;

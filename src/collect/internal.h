@@ -81,6 +81,9 @@ const char *file_type_name(enum file_type t);
 const char *gauge_mode_name(enum gauge_mode m); /* without "live" */
 /* Is it a metric file's name at all (*.db, no dot in front)? */
 bool file_name_is_ours(struct str name);
+/* That dead writers' files of this kind become. */
+enum { ARCHIVE_NAME_MAX = 64 };
+void archive_name(const struct file_name *n, char *text);
 /* False with the reason for names that no reader can place. */
 bool file_name_parse(struct str name, struct file_name *n, const char **why);
 

@@ -265,6 +265,33 @@ static void test_fold_of_a_name_of_two_lines(void **state)
 	folder_remove(folder);
 }
 
+/* Only what a fold made is an archive: these are other programs' files, counted once whatever is folded. */
+static void test_fold_beside_names_like_archives(void **state)
+{
+	struct collect_fold folded;
+	char folder[64], path[160];
+
+	folder_make_here(folder);
+	folder_fill(folder);
+	snprintf(path, sizeof path, "%s/counter_my_folded.db", folder);
+	metric_bytes_write(path, "a_total", 7, 8);
+	snprintf(path, sizeof path, "%s/gauge_livemax_folded.db", folder);
+	metric_bytes_write(path, "m", 70, 16);
+	counter_put(folder, "untyped", DEAD_PID, "u", 1, 8);
+	snprintf(path, sizeof path, "%s/untyped_folded.db", folder);
+	metric_bytes_write(path, "u", 3, 8);
+	char *before = page_of(folder);
+
+	assert_true(fold_now(folder, &folded));
+	assert_int_equal(folded.files, 10);
+	char *after = page_of(folder);
+
+	assert_string_equal(before, after);
+	mem_free(before);
+	mem_free(after);
+	folder_remove(folder);
+}
+
 /* Somebody else's fold was killed after this collector's scrape: what it had committed stays, whatever this one does. */
 static void test_fold_after_a_killed_one(void **state)
 {
@@ -786,6 +813,7 @@ int main(void)
 		cmocka_unit_test(test_fold_keeps_the_page),
 		cmocka_unit_test(test_fold_killed),
 		cmocka_unit_test(test_fold_of_a_name_of_two_lines),
+		cmocka_unit_test(test_fold_beside_names_like_archives),
 		cmocka_unit_test(test_fold_after_a_killed_one),
 		cmocka_unit_test(test_fold_in_a_sticky_directory),
 		cmocka_unit_test(test_fold_never_lowers),
