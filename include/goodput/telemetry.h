@@ -77,8 +77,12 @@ typedef struct goodput_options {
 	void *report_context;
 } goodput_options;
 
-/* The defaults. */
-GOODPUT_API void goodput_options_init(goodput_options *options);
+/* The defaults. The size is that of the program's goodput_options, so that a library with more options leaves what is behind them alone. */
+GOODPUT_API void goodput_options_init_sized(goodput_options *options, size_t size);
+static inline void goodput_options_init(goodput_options *options)
+{
+	goodput_options_init_sized(options, sizeof *options);
+}
 
 /* A set of metrics and the files of this process. One registry writes to a directory per process and suffix: a second one is GOODPUT_BUSY,
  * counted in memory. */
@@ -147,7 +151,7 @@ GOODPUT_API int goodput_gauge_child(goodput_family *family, const char *const *l
 GOODPUT_API int goodput_histogram_child(goodput_family *family, const char *const *label_values, goodput_histogram **histogram);
 GOODPUT_API int goodput_summary_child(goodput_family *family, const char *const *label_values, goodput_summary **summary);
 
-/* Family and only series of a metric without labels. */
+/* Family and only series of a metric without labels; a null handle, which updates refuse, after an error. */
 GOODPUT_API int goodput_counter_new(goodput_registry *registry, const char *name, const char *help, goodput_counter **counter);
 GOODPUT_API int goodput_gauge_new(
 	goodput_registry *registry, const char *name, const char *help, enum goodput_gauge_mode mode, goodput_gauge **gauge);

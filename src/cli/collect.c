@@ -114,8 +114,15 @@ static int collect_once(const struct collect_arguments *a, const char *path)
 	if (a->own_metrics)
 		collector_own_page(c, &page);
 	collect_page_end((enum collect_format)a->format, &page);
-	int status = command_output(buf_str(&page), (int)collect_status(r));
+	struct error e = { 0 };
+	int status;
 
+	if (page.overflowed) {
+		error_set(&e, EXIT_UNKNOWN, "the page of %s is above 1 GiB: nothing is printed", path);
+		status = command_failed(&e);
+	} else {
+		status = command_output(buf_str(&page), (int)collect_status(r));
+	}
 	buf_fini(&page);
 	collector_free(c);
 	return status;

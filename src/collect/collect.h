@@ -48,7 +48,7 @@ const char *collect_file_state_name(enum collect_file_state s);
 
 enum collect_writer {
 	COLLECT_ALIVE,
-	COLLECT_FROZEN,  /* stopped, or in uninterruptible sleep at two looks */
+	COLLECT_FROZEN,  /* stopped */
 	COLLECT_DEAD,    /* no such process, while others of the directory are seen */
 	COLLECT_REUSED,  /* its process id belongs to a process that is younger than the file */
 	COLLECT_UNKNOWN, /* no process id in the name, or none of the directory's processes is seen from here */

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 enum {
-	MAPS_MAX = 30000, /* half of what Linux lets a process have */
-	SPARE_KEYS = 4096 /* of series that are gone; more are forgotten */
+	MAPS_MAX = 30000,     /* half of what Linux lets a process have */
+	SPARE_KEYS = 4096,    /* of series that are gone; more are forgotten */
+	REFUSED_MAX = 1 << 22 /* bytes */
 };
 
 struct collector *collector_new(const char *path, const struct collect_options *options)
@@ -44,35 +45,48 @@ void collector_free(struct collector *c)
 }
 
 /* Keys of series that no file has any more would stay for ever in a directory whose programs change. */
-static void forget_keys(struct collector *c)
+static bool keys_are_old(const struct collector *c)
 {
 	size_t used = 0;
 
 	for (size_t i = 1; i < c->keys.items.count; i++)
 		used += c->keys.items.items[i]->seen == c->plan.number;
-	if (c->keys.items.count < 2 * used + SPARE_KEYS)
-		return;
+	return c->keys.items.count >= 2 * used + SPARE_KEYS;
+}
+
+static void keys_forget(struct collector *c)
+{
 	keys_fini(&c->keys);
 	keys_init(&c->keys);
 	VEC_EACH (&c->folder.files, file)
 		metric_file_forget(*file);
 	VEC_EACH (&c->folder.files, file)
 		metric_file_refresh(*file, &c->reader);
-	plan_build(&c->plan, &c->keys, c->folder.files.items, c->folder.files.count, c->options.as_016);
+}
+
+static void plan_anew(struct collector *c)
+{
+	struct metric_file *const *files = c->folder.files.items;
+
+	plan_build(&c->plan, &c->keys, files, c->folder.files.count, c->options.as_016);
+	if (keys_are_old(c)) {
+		keys_forget(c);
+		plan_build(&c->plan, &c->keys, files, c->folder.files.count, c->options.as_016);
+	}
 }
 
 static void merge_all(struct collector *c, bool changed, int64_t now_ms)
 {
-	struct metric_file *const *files = c->folder.files.items;
-	size_t count = c->folder.files.count;
-
+	/* A damaged file is read again at each scrape, and so is the text in it that is no key. */
+	if (c->keys.refused > REFUSED_MAX) {
+		keys_forget(c);
+		changed = true;
+	}
 	do {
-		if (changed || !c->planned) {
-			plan_build(&c->plan, &c->keys, files, count, c->options.as_016);
-			forget_keys(c);
-		}
+		if (changed || !c->planned)
+			plan_anew(c);
 		c->planned = changed = true;
-	} while (!plan_merge(&c->plan, files, count, &c->reader, now_ms));
+	} while (!plan_merge(&c->plan, c->folder.files.items, c->folder.files.count, &c->reader, now_ms));
 }
 
 static void count_files(struct collector *c)

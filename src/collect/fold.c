@@ -2,11 +2,8 @@
  *
  *   1. new archives are written beside: .counter_folded.db.new
  *   2. the journal .goodput-fold is put in place by a rename: from here on the fold is done, whatever happens
- *   3. the archives take their names, the files of the dead are removed, then the journal
- *
- * Readers hold a shared lock on .goodput.lock while they list and read, a fold holds it alone. What a killed fold left is finished by
- * whoever may write; a reader who may not leaves out the files that an archive already holds: those whose archive has no .new beside it any
- * more. */
+ *   3. the archives take their names, the files of the dead are removed, then the journal (fold_journal.c)
+ */
 #include "collect/fold.h"
 #include "collect/lifecycle.h"
 
@@ -18,196 +15,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { JOURNAL_MAX = 64 << 20, NAME_SIZE = 300 };
-static const char lock_name[] = ".goodput.lock", journal_name[] = ".goodput-fold", journal_new[] = ".goodput-fold.new";
-
-int collect_fold_killed_at;
-static int steps;
-
-static void step(void)
-{
-	if (collect_fold_killed_at && ++steps == collect_fold_killed_at)
-		_exit(9);
-}
-
-/* ---- the lock ---- */
-
-int fold_lock_shared(int folder)
-{
-	int fd = openat(folder, lock_name, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	/* A fold takes milliseconds; one that hangs must not stop the scrapes. */
-	for (int tries = 0; tries < 500 && flock(fd, LOCK_SH | LOCK_NB) != 0; tries++)
-		usleep(2000);
-	return fd;
-}
-
-static int lock_alone(int folder)
-{
-	int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		int why = errno;
-
-		close(fd);
-		errno = why;
-		return -1;
-	}
-	return fd;
-}
-
-/* ---- the journal ---- */
-
-static void new_name(struct str archive, char *name)
-{
-	snprintf(name, NAME_SIZE, "." STR_FMT ".new", STR_ARG(archive));
-}
-
-static bool read_small(int folder, const char *name, struct buf *text)
-{
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 0;
-	char *room;
-
-	if (fd < 0)
-		return false;
-	while ((room = buf_reserve(text, 65536)) && (got = read(fd, room, 65536)) > 0)
-		text->len += (size_t)got;
-	close(fd);
-	return room && got == 0;
-}
-
-/* One line: "archive NAME" or "dead INODE ARCHIVE NAME". */
-struct journal_line {
-	struct str archive, dead; /* dead.ptr NULL: an archive */
-	int64_t inode;
-};
-
-static bool journal_next(struct str *rest, struct journal_line *l)
-{
-	struct str line, word, number;
-
-	*l = (struct journal_line){ 0 };
-	while (rest->ptr && str_split(rest, '\n', &line)) {
-		if (str_starts(line, STR("archive "))) {
-			l->archive = str_skip(line, 8);
-			return true;
-		}
-		if (!str_starts(line, STR("dead ")))
-			continue;
-		line = str_skip(line, 5);
-		if (str_split(&line, ' ', &number) && number_parse_i64(number, &l->inode) && line.ptr && str_split(&line, ' ', &word) &&
-			line.ptr) {
-			l->archive = word;
-			l->dead = line;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_same_file(int folder, const char *name, int64_t inode)
-{
-	struct stat s;
-
-	return fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && (int64_t)s.st_ino == inode;
-}
-
-/* Names in a journal are names in the directory, whoever wrote it. */
-static bool name_is_plain(struct str name)
-{
-	return file_name_is_ours(name) && str_find(name, '/') < 0 && name.len < NAME_SIZE - 8;
-}
-
-static void journal_apply(int folder, struct str text)
-{
-	char name[NAME_SIZE], from[NAME_SIZE];
-	struct journal_line l;
-
-	for (struct str rest = text; journal_next(&rest, &l);) {
-		if (l.dead.ptr || !name_is_plain(l.archive))
-			continue;
-		new_name(l.archive, from);
-		snprintf(name, sizeof name, STR_FMT, STR_ARG(l.archive));
-		step();
-		renameat(folder, from, folder, name);
-	}
-	for (struct str rest = text; journal_next(&rest, &l);) {
-		if (!l.dead.ptr || !name_is_plain(l.dead))
-			continue;
-		snprintf(name, sizeof name, STR_FMT, STR_ARG(l.dead));
-		step();
-		if (is_same_file(folder, name, l.inode))
-			unlinkat(folder, name, 0);
-	}
-	step();
-	fsync(folder);
-	unlinkat(folder, journal_name, 0);
-	step();
-}
-
-/* Archives that no journal speaks of belong to a fold that never was. */
-static void leftovers_remove(struct collector *c)
-{
-	DIR *stream = fdopendir(openat(c->folder.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	struct dirent *entry;
-
-	while (stream && (entry = readdir(stream))) {
-		struct str name = str_from(entry->d_name);
-
-		if (str_is(name, journal_new) || (str_starts(name, STR(".")) && str_ends(name, STR("_folded.db.new"))))
-			unlinkat(c->folder.descriptor, entry->d_name, 0);
-	}
-	if (stream)
-		closedir(stream);
-}
-
-bool fold_recover(int folder)
-{
-	int lock = lock_alone(folder);
-	struct buf text;
-
-	if (lock < 0)
-		return false;
-	buf_init(&text, JOURNAL_MAX);
-	bool ok = faccessat(folder, ".", W_OK, AT_EACCESS) == 0 && read_small(folder, journal_name, &text);
-
-	if (ok)
-		journal_apply(folder, buf_str(&text));
-	buf_fini(&text);
-	close(lock);
-	return ok;
-}
-
-bool fold_is_left(int folder)
-{
-	return faccessat(folder, journal_name, F_OK, 0) == 0;
-}
-
-void fold_hidden(int folder, struct map *hidden)
-{
-	char name[NAME_SIZE];
-	struct journal_line l;
-	struct buf text;
-
-	map_clear(hidden);
-	buf_init(&text, JOURNAL_MAX);
-	if (read_small(folder, journal_name, &text))
-		for (struct str rest = buf_str(&text); journal_next(&rest, &l);) {
-			if (!l.dead.ptr || !name_is_plain(l.dead))
-				continue;
-			new_name(l.archive, name);
-			if (faccessat(folder, name, F_OK, 0) == 0)
-				continue;
-			snprintf(name, sizeof name, STR_FMT, STR_ARG(l.dead));
-			if (is_same_file(folder, name, l.inode))
-				map_put(hidden, l.dead, NULL);
-		}
-	buf_fini(&text);
-}
 
 /* ---- sums ---- */
 
@@ -225,7 +32,7 @@ static bool same_kind(const struct file_name *a, const struct file_name *b)
 
 static void archive_add(struct archive *a, struct keys *keys, const struct metric_file *f)
 {
-	if (f->step)
+	if (f->step > a->step)
 		a->step = f->step;
 	for (size_t i = 0; i < f->entries.count; i++) {
 		uint32_t key = f->entries.items[i].key;
@@ -332,7 +139,8 @@ static bool is_dead(const struct collector *c, const struct metric_file *f, bool
 	const struct writer *w = writer_of_file(c, f);
 	struct process p;
 
-	if (!w || f->name.folded || (f->state != COLLECT_FILE_OK && f->state != COLLECT_FILE_NEW))
+	if (!w || f->name.folded || str_find(f->name.whole, '\n') >= 0 /* a journal has lines */ ||
+		(f->state != COLLECT_FILE_OK && f->state != COLLECT_FILE_NEW))
 		return false;
 	if (c->health.elsewhere || !(w->state == COLLECT_DEAD || (force && w->state == COLLECT_UNKNOWN)))
 		return false;
@@ -340,18 +148,29 @@ static bool is_dead(const struct collector *c, const struct metric_file *f, bool
 	return (force || w->absent > 1) && !process_look(f->name.pid, &p);
 }
 
+/* In a sticky directory only the owner of a file, or of the directory, takes its name away. */
+static bool may_remove(int folder, const struct stat *file)
+{
+	uid_t user = geteuid();
+	struct stat s;
+
+	return user == 0 || file->st_uid == user || fstat(folder, &s) != 0 || !(s.st_mode & S_ISVTX) || s.st_uid == user;
+}
+
 /* Writers of libgoodput hold a lock on their files while they live, in whichever container. Taken here until the files are gone. */
-static bool file_take(struct fold *fold, const struct metric_file *f)
+static bool file_take(struct fold *fold, struct metric_file *f)
 {
 	int fd = openat(fold->folder, f->name_text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat s;
 
 	if (fd < 0)
 		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &s) != 0 || !is_same_file(fold->folder, f->name_text, (int64_t)s.st_ino)) {
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &s) != 0 || !fold_is_same_file(fold->folder, f->name_text, (int64_t)s.st_ino) ||
+		!may_remove(fold->folder, &s)) {
 		close(fd);
 		return false;
 	}
+	f->inode = s.st_ino;
 	VEC_PUSH(&fold->locks, fd);
 	return true;
 }
@@ -363,7 +182,6 @@ static bool is_kept(const struct file_name *n)
 
 static struct archive *archive_of(struct fold *fold, const struct metric_file *f)
 {
-	static const char *const modes[] = { "all", "min", "max", "sum", "mostrecent" };
 	struct archive *a;
 
 	VEC_EACH (&fold->archives, known)
@@ -372,10 +190,7 @@ static struct archive *archive_of(struct fold *fold, const struct metric_file *f
 	a = NEW(struct archive);
 	a->kind = f->name;
 	a->op = op_of_kind(&f->name);
-	if (f->name.type == TYPE_GAUGE)
-		snprintf(a->name, sizeof a->name, "gauge_%s_folded.db", modes[f->name.mode]);
-	else
-		snprintf(a->name, sizeof a->name, "%s_folded.db", file_type_name(f->name.type));
+	archive_name(&f->name, a->name);
 	VEC_PUSH(&fold->archives, a);
 	return a;
 }
@@ -387,9 +202,10 @@ static bool fold_read(struct fold *fold, bool force, struct collect_fold *result
 
 	VEC_EACH (&c->folder.files, place) {
 		struct metric_file *f = metric_file_new(str_from((*place)->name_text), (*place)->inode);
-		bool dead = result->files < FOLD_FILES_MAX && is_dead(c, *place, force) && file_take(fold, *place);
+		bool dead = result->files < FOLD_FILES_MAX && is_dead(c, *place, force) && file_take(fold, f);
 
 		metric_file_refresh(f, &c->reader);
+		metric_file_values(f, &c->reader);
 		f->folding = dead || f->name.folded;
 		VEC_PUSH(&fold->read, f);
 		if (!dead)
@@ -454,9 +270,19 @@ static void word_add(struct buf *out, const void *word, size_t size)
 	buf_add(out, str_of(word, size));
 }
 
+static bool archive_may_be_replaced(const struct fold *fold, const struct archive *a, struct error *e)
+{
+	struct stat s;
+
+	if (fstatat(fold->folder, a->name, &s, AT_SYMLINK_NOFOLLOW) != 0 || may_remove(fold->folder, &s))
+		return true;
+	errno = EPERM;
+	return fold_failed(e, "cannot be replaced", a->name);
+}
+
 static bool archive_write(const struct fold *fold, const struct archive *a, struct error *e)
 {
-	char name[NAME_SIZE];
+	char name[FOLD_NAME_SIZE];
 	struct buf bytes;
 	int32_t used;
 
@@ -479,8 +305,8 @@ static bool archive_write(const struct fold *fold, const struct archive *a, stru
 	}
 	used = (int32_t)bytes.len;
 	memcpy(bytes.ptr, &used, 4);
-	new_name(str_from(a->name), name);
-	bool ok = write_file(fold->folder, name, buf_str(&bytes), 0644, e);
+	fold_new_name(str_from(a->name), name);
+	bool ok = archive_may_be_replaced(fold, a, e) && write_file(fold->folder, name, buf_str(&bytes), 0644, e);
 
 	buf_fini(&bytes);
 	return ok;
@@ -488,34 +314,35 @@ static bool archive_write(const struct fold *fold, const struct archive *a, stru
 
 static bool fold_write(struct fold *fold, struct error *e)
 {
-	struct stat s;
-
 	buf_add(&fold->journal, STR("goodput fold 1\n"));
 	VEC_EACH (&fold->archives, a) {
-		step();
+		fold_step();
 		if (!archive_write(fold, *a, e))
 			return false;
 		buf_printf(&fold->journal, "archive %s\n", (*a)->name);
 	}
 	VEC_EACH (&fold->read, f) {
-		if (!(*f)->folding || (*f)->name.folded || fstatat(fold->folder, (*f)->name_text, &s, AT_SYMLINK_NOFOLLOW) != 0)
+		if (!(*f)->folding || (*f)->name.folded)
 			continue;
 		const struct archive *a = is_kept(&(*f)->name) && (*f)->entries.count ? archive_of(fold, *f) : NULL;
 
-		buf_printf(&fold->journal, "dead %lld %s %s\n", (long long)s.st_ino, a ? a->name : "-", (*f)->name_text);
+		buf_printf(&fold->journal, "dead %lld %s %s\n", (long long)(*f)->inode, a ? a->name : "-", (*f)->name_text);
 	}
-	step();
-	return write_file(fold->folder, journal_new, buf_str(&fold->journal), 0644, e);
+	fold_step();
+	return write_file(fold->folder, fold_journal_new, buf_str(&fold->journal), 0644, e);
 }
 
 /* The moment. */
 static bool fold_commit(struct fold *fold, struct error *e)
 {
-	step();
-	if (renameat(fold->folder, journal_new, fold->folder, journal_name) != 0)
-		return fold_failed(e, "cannot be renamed", journal_new);
+	fold_step();
+	if (renameat(fold->folder, fold_journal_new, fold->folder, fold_journal_name) != 0)
+		return fold_failed(e, "cannot be renamed", fold_journal_new);
 	fsync(fold->folder);
-	journal_apply(fold->folder, buf_str(&fold->journal));
+	if (!fold_journal_apply(fold->folder, buf_str(&fold->journal)))
+		return error_set(e, EXIT_BAD_INPUT,
+			"a fold is not finished: files in it cannot be renamed or removed by uid %u; readers go by its journal, %s",
+			geteuid(), fold_journal_name);
 	return true;
 }
 
@@ -541,17 +368,17 @@ bool collector_fold(struct collector *c, bool force, struct collect_fold *result
 	struct fold fold = { .collector = c, .folder = c->folder.descriptor };
 
 	*result = (struct collect_fold){ 0 };
-	steps = 0;
+	fold_steps_begin();
 	if (fold.folder < 0)
 		return error_set(e, EXIT_UNKNOWN, "nothing was folded: %s cannot be read", c->folder.path);
-	int lock = lock_alone(fold.folder);
+	int lock = fold_lock_alone(fold.folder);
 
 	if (lock < 0) {
 		result->busy = errno == EWOULDBLOCK;
-		return result->busy || fold_failed(e, "cannot be made", lock_name);
+		return result->busy || fold_failed(e, "cannot be made", fold_lock_name);
 	}
-	buf_init(&fold.journal, JOURNAL_MAX);
-	leftovers_remove(c);
+	buf_init(&fold.journal, FOLD_JOURNAL_MAX);
+	fold_leftovers_remove(fold.folder);
 	bool ok = true;
 
 	/* Nothing to do is no failure; nor is a journal that waits to be finished: the next scrape does that. */
@@ -559,7 +386,7 @@ bool collector_fold(struct collector *c, bool force, struct collect_fold *result
 		fold_sum(&fold);
 		ok = fold_write(&fold, e) && fold_commit(&fold, e);
 		if (!ok)
-			leftovers_remove(c);
+			fold_leftovers_remove(fold.folder);
 	} else {
 		ok = !e->set;
 	}

@@ -137,7 +137,7 @@ static int64_t timestamp_ms(struct statx_timestamp t)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool file_examine(struct collector *c, struct metric_file *f)
+bool file_examine(struct collector *c, struct metric_file *f)
 {
 	struct statx s;
 

@@ -56,6 +56,7 @@ struct keys {
 	size_t slot_count, hash_cap;
 	struct map families; /* by name: struct family */
 	struct family *last_family;
+	size_t refused; /* bytes of the arena that texts took which are no keys */
 };
 void keys_init(struct keys *k);
 void keys_fini(struct keys *k);
@@ -77,8 +78,12 @@ struct file_name {
 	bool folded;          /* our own archive of dead writers */
 };
 const char *file_type_name(enum file_type t);
+const char *gauge_mode_name(enum gauge_mode m); /* without "live" */
 /* Is it a metric file's name at all (*.db, no dot in front)? */
 bool file_name_is_ours(struct str name);
+/* That dead writers' files of this kind become. */
+enum { ARCHIVE_NAME_MAX = 64 };
+void archive_name(const struct file_name *n, char *text);
 /* False with the reason for names that no reader can place. */
 bool file_name_parse(struct str name, struct file_name *n, const char **why);
 
@@ -91,13 +96,11 @@ struct entry {
 enum entry_op { OP_ADD, OP_SET, OP_MIN, OP_MAX, OP_NEWEST };
 
 struct metric_file {
-	struct file_name name;
-	char *name_text;
+	struct file_name name; /* slices of name_text */
 	bool name_is_known;
 	uint64_t inode; /* as the directory lists it */
 	enum collect_file_state state;
 	int error; /* errno of an unreadable one */
-	char why[200];
 
 	uint32_t used, step; /* bytes in use; 8: a value, 16: and its time; 0: not known yet */
 	VEC(struct entry) entries;
@@ -108,11 +111,12 @@ struct metric_file {
 	uint32_t looked_at; /* the entry whose key is compared again next */
 	uint32_t reads;
 
-	/* By the plan: where each value goes. */
-	uint32_t *cells;
-	uint8_t *ops;
-	uint32_t cells_cap;
+	/* By the plan, whose memory it is: where each value goes. */
+	const uint32_t *cells;
+	const uint8_t *ops;
 	bool only_adds;
+	bool by_pid;  /* some values go where those of no other process go */
+	bool repeats; /* type, mode and entries of the file before it */
 
 	uint64_t sum; /* of the values' bits: has anything moved? */
 	int64_t moved_ms;
@@ -122,8 +126,11 @@ struct metric_file {
 	int64_t born_ms, written_ms;
 	uid_t owner;
 	uint32_t moves, moves_looked; /* how often values moved; likewise at the last look */
-	uint32_t turn;                /* of the listing that saw it last */
+	struct metric_file *sibling;  /* another file of its writer */
 	bool folding;                 /* it ends in an archive (fold.c) */
+	/* Behind what every scrape reads. */
+	char why[200];
+	char name_text[];
 };
 
 /* A buffer that grows, aligned to a page (a misaligned one costs four times the copy). */
@@ -136,13 +143,15 @@ struct reader {
 	struct keys *keys;
 	struct page_buffer buffer;
 	size_t maps, maps_max;
-	size_t used_before, entries_before; /* of the file read last */
+	size_t used_before; /* of the file read last */
 };
 void reader_fini(struct reader *r);
 struct metric_file *metric_file_new(struct str name, uint64_t inode);
 void metric_file_free(struct metric_file *f, struct reader *r);
 /* Brings entries up to date; values too unless the file is mapped. True when its entries or its state are others than before. */
 bool metric_file_refresh(struct metric_file *f, struct reader *r);
+/* For who needs the values of a mapped file in `values` and `times` too. False when it was cut. */
+bool metric_file_values(struct metric_file *f, struct reader *r);
 /* For tests and fuzzing: the file is these bytes. */
 void metric_file_parse(struct metric_file *f, struct reader *r, struct str bytes);
 /* Its keys are to be read again. */
@@ -211,7 +220,8 @@ struct line { /* a cache line each: a page is a walk over them */
 };
 struct plan {
 	struct arena arena;
-	uint32_t number; /* counts plans */
+	char *text_at, *text_end; /* room for texts, in the arena */
+	uint32_t number;          /* counts plans */
 	struct family *first, *last;
 	VEC(struct group) groups; /* index 0 is not used, as in cells */
 	VEC(struct cell) cells;
@@ -222,7 +232,6 @@ struct plan {
 	VEC(uint32_t) order, group_order; /* while lines are sorted */
 	size_t text_max;                  /* bytes that a page has at most */
 	size_t family_count;
-	struct buf scratch;
 	uint32_t *slots;
 	size_t slot_count;
 	bool stamped; /* any */
@@ -248,12 +257,10 @@ struct folder {
 	char *path;
 	int descriptor; /* -1: none */
 	uint64_t device, inode;
-	int64_t changed_ns, listed_ns; /* ctime of the directory, and wall clock, at the last listing */
-	uint32_t turn;
+	int64_t changed_ns, listed_ns;   /* ctime of the directory, and wall clock, at the last listing */
 	VEC(struct metric_file *) files; /* sorted by name */
-	struct map by_name;
-	struct map hidden; /* names of files that an archive already holds */
-	int lock;          /* held until folder_release; -1: none */
+	struct map hidden;               /* names of files that an archive already holds */
+	int lock;                        /* held until folder_release; -1: none */
 };
 void folder_init(struct folder *f, const char *path);
 void folder_fini(struct folder *f, struct reader *r);
@@ -265,8 +272,9 @@ void folder_release(struct folder *f);
 /* ---- process.c ---- */
 
 struct process {
-	char state; /* as /proc has it: 'R', 'S', 'T' ... */
-	int64_t start_ms;
+	char state;          /* as /proc has it: 'R', 'S', 'T' ... */
+	int64_t start_ticks; /* since boot: with its number, what identifies a process */
+	int64_t start_ms;    /* the same as wall time, which moves when the clock is set or slewed */
 	uid_t owner;
 };
 /* The process ids that there are, as keys. */
@@ -275,21 +283,23 @@ void processes_list(struct map *ids);
 bool process_look(int64_t pid, struct process *p);
 enum process_maps { PROCESS_MAPS, PROCESS_MAPS_NOT, PROCESS_MAPS_HIDDEN /* from us */ };
 struct stat;
-enum process_maps process_maps_file(int64_t pid, const struct stat *file);
+enum { PROCESS_FILES_MAX = 16 };
+/* Has the process one of these files mapped, shared? At most PROCESS_FILES_MAX. */
+enum process_maps process_maps_any(int64_t pid, const struct stat *files, size_t count);
 
 /* ---- health.c: what a page cannot say ---- */
 
 struct writer {
 	int64_t pid;
 	enum collect_writer state;
-	int64_t start_ms;    /* of the process that was seen to map its file */
-	int64_t stranger_ms; /* start of the process that was seen not to */
-	uint32_t looks;      /* at that one */
-	bool proven;         /* the process is the writer */
-	bool moved;          /* a value, between the last two looks */
-	uint32_t absent;     /* looks in a row at which there was no such process and nothing moved */
-	uint32_t strikes;    /* looks in a row at which there was none, and something moved */
-	const struct metric_file *file;
+	int64_t start_ticks;    /* of the process that was seen to map its file; 0: none was */
+	int64_t stranger_ticks; /* start of the process that was seen not to */
+	uint32_t looks;         /* at that one */
+	bool proven;            /* the process is the writer */
+	bool moved;             /* a value, between the last two looks */
+	uint32_t absent;        /* looks in a row at which there was no such process and nothing moved */
+	uint32_t strikes;       /* looks in a row at which there was none, and something moved */
+	struct metric_file *file;
 };
 struct health {
 	VEC(struct collect_fault) faults, slow; /* of this scrape; of the last look at processes and disks */
@@ -315,7 +325,9 @@ struct collector {
 };
 /* `changed`: files or entries did. */
 void health_look(struct collector *c, bool changed, int64_t now_ms);
-/* writers_find fills report.writers and the states. */
+/* Owner and times of a file, if it is there. */
+bool file_examine(struct collector *c, struct metric_file *f);
+/* Fills report.writers and the writers' states. */
 void writers_look(struct collector *c, int64_t now_ms);
 void fault_add(struct collector *c, bool slow, const char *kind, enum exit_status status, const char *file, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));

@@ -31,6 +31,7 @@ static void keys_grow(struct keys *k)
 	k->slot_count = slots;
 	k->hash_cap = slots / 2 + 1;
 	k->hashes = mem_resize(k->hashes, k->hash_cap, sizeof *k->hashes);
+	VEC_RESERVE(&k->items, k->hash_cap);
 	for (uint32_t i = 1; i < k->items.count; i++) {
 		size_t slot = k->hashes[i] & (slots - 1);
 
@@ -102,24 +103,27 @@ static void edge_find(struct key *key, const struct key *before)
 
 static uint32_t keys_add(struct keys *k, size_t slot, struct str text, uint64_t hash, const char **why, bool *foreign)
 {
-	struct str copy = arena_str(&k->arena, text);
-	struct key_parts parts;
-
+	size_t taken = k->arena.total;
+	struct key *key = arena_alloc(&k->arena, sizeof *key + text.len);
+	struct str copy = str_of(memcpy(key + 1, text.ptr, text.len), text.len);
 	const struct key *before = k->items.items[k->items.count - 1];
 	uint32_t alike = alike_of(k, copy);
+	struct key_parts parts;
 
 	*why = key_parse(&k->arena, copy, before, k->items.items[alike], &parts);
 	*foreign = parts.foreign;
-	if (*why)
+	if (*why) {
+		k->refused += k->arena.total - taken;
 		return 0;
-	struct key *key = ARENA_NEW(&k->arena, struct key);
-
-	*key = (struct key){
-		.text = copy, .sample = parts.sample, .help = parts.help, .labels = parts.labels, .label_count = parts.label_count
-	};
-	key->plain = parts.plain;
-	key->head = parts.head;
-	key->tail = parts.tail;
+	}
+	*key = (struct key){ .text = copy,
+		.sample = parts.sample,
+		.help = parts.help,
+		.labels = parts.labels,
+		.label_count = parts.label_count,
+		.plain = parts.plain,
+		.head = parts.head,
+		.tail = parts.tail };
 	key->family = alike ? k->items.items[alike]->family : family_of(k, parts.family);
 	key->like = alike ? alike : like_of(k, key);
 	edge_find(key, before);

@@ -101,7 +101,7 @@ static int64_t writer_alive(const char *path)
 
 	for (size_t i = 0; i < count && !alive; i++)
 		if (file_name_parse(names[i], &n, &why) && n.pid > 0 && process_look(n.pid, &p) &&
-			stat(path_join(&arena, path, names[i]), &s) == 0 && process_maps_file(n.pid, &s) == PROCESS_MAPS)
+			stat(path_join(&arena, path, names[i]), &s) == 0 && process_maps_any(n.pid, &s, 1) == PROCESS_MAPS)
 			alive = n.pid;
 	arena_fini(&arena);
 	return alive;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER = 8, READ_STEP = 512, READ_LEAST = 4096, READ_MOST = 65536, PAGE = 4096 };
+enum { HEADER = 8, READ_STEP = 512, READ_LEAST = 4096, READ_MOST = 65536, READ_LARGEST = 32 << 20, PAGE = 4096 };
 
 /* ---- states ---- */
 
@@ -32,10 +32,10 @@ static void file_fail(struct metric_file *f, enum collect_file_state state, cons
 
 struct metric_file *metric_file_new(struct str name, uint64_t inode)
 {
-	struct metric_file *f = NEW(struct metric_file);
+	struct metric_file *f = mem_zalloc(1, sizeof *f + name.len + 1);
 	const char *why = NULL;
 
-	f->name_text = mem_copy(name.ptr, name.len);
+	memcpy(f->name_text, name.ptr, name.len);
 	f->inode = inode;
 	f->name_is_known = file_name_parse(str_of(f->name_text, name.len), &f->name, &why);
 	f->state = COLLECT_FILE_NEW;
@@ -60,9 +60,6 @@ void metric_file_free(struct metric_file *f, struct reader *r)
 	VEC_FREE(&f->entries);
 	mem_free(f->values);
 	mem_free(f->times);
-	mem_free(f->cells);
-	mem_free(f->ops);
-	mem_free(f->name_text);
 	mem_free(f);
 }
 
@@ -77,7 +74,7 @@ static char *buffer_reserve(struct page_buffer *b, size_t size)
 		size_t keep = b->size;
 		char *old_block = b->block, *old = b->at;
 
-		b->size = size * 2 > (1 << 20) ? size * 2 : 1 << 20;
+		b->size = size + size / 4 > (1 << 20) ? size + size / 4 : 1 << 20;
 		b->block = mem_alloc(b->size + PAGE);
 		b->at = (char *)(((uintptr_t)b->block + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
 		if (old)
@@ -89,16 +86,25 @@ static char *buffer_reserve(struct page_buffer *b, size_t size)
 
 /* ---- entries ---- */
 
+/* Volatile: of a mapping that somebody writes, what was checked is what is used. */
 static int32_t load_length(const char *at)
 {
-	int32_t length;
+	typedef int32_t word __attribute__((aligned(1), may_alias));
 
-	memcpy(&length, at, sizeof length);
-	return length;
+	return *(const volatile word *)at;
 }
 
-/* Where the value of the entry at `at` stands; 0 when the entry does not fit before `used`. */
-static uint32_t value_of(const char *base, uint32_t at, uint32_t used)
+/* Bytes from an entry's length to its value: the length, the key and one to eight blanks. */
+static uint32_t room_of(uint32_t length)
+{
+	uint32_t room = 4 + length;
+
+	return room + 8 - room % 8;
+}
+
+/* Where the value of the entry at `at` stands, and its key; 0 when the entry does not fit before `used`. The length is loaded once: in a
+ * mapping it may be another one right after. */
+static uint32_t value_of(const char *base, uint32_t at, uint32_t used, struct str *key)
 {
 	if (used - at < 16)
 		return 0;
@@ -106,21 +112,24 @@ static uint32_t value_of(const char *base, uint32_t at, uint32_t used)
 
 	if (length <= 0 || (uint32_t)length > used - at - 12)
 		return 0;
-	uint32_t room = 4 + (uint32_t)length;
+	uint32_t room = room_of((uint32_t)length);
 
-	room += 8 - room % 8;
+	*key = str_of(base + at + 4, (size_t)length);
 	return room > used - at - 8 ? 0 : at + room;
 }
 
 static bool could_be_entry(const char *base, uint32_t at, uint32_t used)
 {
-	return at == used || (at < used && value_of(base, at, used) && (base[at + 4] == '[' || base[at + 4] == ' '));
+	struct str key;
+
+	return at == used || (at < used && value_of(base, at, used, &key) && (key.ptr[0] == '[' || key.ptr[0] == ' '));
 }
 
 /* Nothing says which layout a file has: the wrong step lands inside a key or on a time of zero. 0: neither fits. */
 static uint32_t step_of(const char *base, uint32_t used)
 {
-	uint32_t value = value_of(base, HEADER, used);
+	struct str key;
+	uint32_t value = value_of(base, HEADER, used, &key);
 
 	if (!value)
 		return 0;
@@ -154,12 +163,22 @@ static uint32_t key_at(struct metric_file *f, struct reader *r, uint32_t *previo
 	return guess;
 }
 
+/* As many as there will be if all are as long as the first. */
+static void entries_reserve(struct metric_file *f, uint32_t first, uint32_t all)
+{
+	enum { GUESS_MOST = 1 << 16 };
+	uint32_t count = all / first + 1;
+
+	VEC_RESERVE(&f->entries, count < GUESS_MOST ? count : GUESS_MOST);
+}
+
 static bool entries_read(struct metric_file *f, struct reader *r, const char *base, uint32_t at, uint32_t used)
 {
 	uint32_t previous = f->entries.count ? f->entries.items[f->entries.count - 1].key : 0;
 
 	while (at < used) {
-		uint32_t value = value_of(base, at, used);
+		struct str text;
+		uint32_t value = value_of(base, at, used, &text);
 
 		if (!value || value + f->step > used) {
 			file_fail(f, COLLECT_FILE_CORRUPT,
@@ -167,10 +186,12 @@ static bool entries_read(struct metric_file *f, struct reader *r, const char *ba
 				used - at >= 4 ? load_length(base + at) : 0, used);
 			return false;
 		}
-		uint32_t key = key_at(f, r, &previous, str_of(base + at + 4, (size_t)load_length(base + at)), at);
+		uint32_t key = key_at(f, r, &previous, text, at);
 
 		if (!key)
 			return false;
+		if (!f->entries.count)
+			entries_reserve(f, value + f->step - at, used - at);
 		VEC_PUSH(&f->entries, (struct entry){ value, key });
 		at = value + f->step;
 	}
@@ -298,32 +319,6 @@ static size_t first_read(const struct reader *r)
 	return size < READ_LEAST ? READ_LEAST : size > READ_MOST ? READ_MOST : size;
 }
 
-/* `used` is read before the rest: a writer that appends meanwhile only adds behind it. */
-static void file_read_open(struct metric_file *f, struct reader *r, int fd)
-{
-	size_t first = first_read(r);
-	char *at = buffer_reserve(&r->buffer, first);
-	ssize_t got = read_whole(fd, at, first, 0);
-	int32_t used = 0;
-
-	if (got >= 4)
-		memcpy(&used, at, sizeof used);
-	if (got == (ssize_t)first && used > got) {
-		at = buffer_reserve(&r->buffer, (size_t)used);
-		ssize_t more = read_whole(fd, at + got, (size_t)used - first, (off_t)first);
-
-		got = more < 0 ? more : got + more;
-	}
-	if (got < 0) {
-		file_unreadable(f);
-		return;
-	}
-	r->used_before = used > 0 ? (size_t)used : 0;
-	VEC_RESERVE(&f->entries, r->entries_before);
-	metric_file_parse(f, r, str_of(at, (size_t)got));
-	r->entries_before = f->entries.count;
-}
-
 static int file_open(struct metric_file *f, struct reader *r)
 {
 	int fd = openat(r->folder, f->name_text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -340,14 +335,18 @@ static bool file_map(struct metric_file *f, struct reader *r, int fd)
 	struct stat s;
 
 	file_unmap(f, r);
-	if (r->maps >= r->maps_max || fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size < HEADER || s.st_size > INT32_MAX)
+	if (fstat(fd, &s) != 0)
 		return false;
-	void *map = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	errno = r->maps >= r->maps_max ? ENOMEM : EINVAL;
+	if (r->maps >= r->maps_max || !S_ISREG(s.st_mode) || s.st_size < HEADER)
+		return false;
+	size_t size = s.st_size < INT32_MAX ? (size_t)s.st_size : INT32_MAX; /* more is never in use */
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return false;
 	f->map = map;
-	f->map_size = (size_t)s.st_size;
+	f->map_size = size;
 	r->maps++;
 	return true;
 }
@@ -360,10 +359,9 @@ static bool keys_still_stand(struct metric_file *f, struct reader *r)
 	for (int i = 0; i < 2; i++) {
 		const struct entry *e = &f->entries.items[chosen[i]];
 		struct str text = r->keys->items.items[e->key]->text;
-		uint32_t room = 4 + (uint32_t)text.len;
+		const char *written = f->map + e->at - room_of((uint32_t)text.len);
 
-		room += 8 - room % 8;
-		if (load_length(f->map + e->at - room) != (int32_t)text.len || memcmp(f->map + e->at - room + 4, text.ptr, text.len) != 0)
+		if (load_length(written) != (int32_t)text.len || memcmp(written + 4, text.ptr, text.len) != 0)
 			return false;
 	}
 	return true;
@@ -416,6 +414,64 @@ static bool mapped_guarded(struct metric_file *f, struct reader *r, bool *remap)
 	return true;
 }
 
+/* ---- both ---- */
+
+/* Never read into memory: a damaged file, or one with holes, may promise 2 GiB. */
+static void file_read_large(struct metric_file *f, struct reader *r, int fd, int32_t used)
+{
+	bool remap = false;
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		file_unreadable(f);
+	else if (!header_check(f, used, (uint64_t)s.st_size))
+		return; /* with the reason */
+	else if (!file_map(f, r, fd))
+		file_unreadable(f);
+	else if (mapped_guarded(f, r, &remap), remap)
+		metric_file_cut(f, r);
+}
+
+/* The rest of a file that has more in use than was read at first; as much as the file has, whatever its header promises. */
+static ssize_t read_rest(struct reader *r, int fd, size_t got, size_t used)
+{
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		return -1;
+	size_t size = (uint64_t)s.st_size < used ? (size_t)s.st_size : used;
+
+	if (size <= got)
+		return (ssize_t)got;
+	char *at = buffer_reserve(&r->buffer, size);
+	ssize_t more = read_whole(fd, at + got, size - got, (off_t)got);
+
+	return more < 0 ? more : (ssize_t)got + more;
+}
+
+static void file_read_open(struct metric_file *f, struct reader *r, int fd)
+{
+	size_t first = first_read(r);
+	ssize_t got = read_whole(fd, buffer_reserve(&r->buffer, first), first, 0);
+	int32_t used = 0;
+
+	/* `used` is read before the rest: a writer that appends meanwhile only adds behind it. */
+	if (got >= 4)
+		memcpy(&used, r->buffer.at, sizeof used);
+	if (got == (ssize_t)first && used > READ_LARGEST) {
+		file_read_large(f, r, fd, used);
+		return;
+	}
+	if (got == (ssize_t)first && used > got)
+		got = read_rest(r, fd, first, (size_t)used);
+	if (got < 0) {
+		file_unreadable(f);
+		return;
+	}
+	r->used_before = used > 0 && used <= got ? (size_t)used : 0;
+	metric_file_parse(f, r, str_of(r->buffer.at, (size_t)got));
+}
+
 static uint64_t shape_of(const struct metric_file *f)
 {
 	return hash_bytes(f->entries.items, f->entries.count * sizeof *f->entries.items);
@@ -456,4 +512,16 @@ bool metric_file_refresh(struct metric_file *f, struct reader *r)
 			return changed;
 	}
 	return file_reread(f, r) || changed;
+}
+
+bool metric_file_values(struct metric_file *f, struct reader *r)
+{
+	if (!f->map)
+		return true;
+	guard_begin(f->map, f->map_size);
+	values_copy(f, f->map);
+	if (!guard_end())
+		return true;
+	metric_file_cut(f, r);
+	return false;
 }

@@ -57,11 +57,36 @@ static size_t number_large(const char *plain, size_t plain_len, size_t whole, co
 	return len + (size_t)snprintf(text + len, 8, exponent, whole - 1);
 }
 
+/* Most values of a page: below a million, with three decimals at most. Of at most 15 digits no two texts read as one number, so this text,
+ * without the zeros behind it, is the shortest. 0: `value` is another one. */
+static size_t number_common(double value, char *text)
+{
+	if (!(value >= 0 && value < 1e6) || signbit(value))
+		return 0;
+	uint32_t thousandths = (uint32_t)(value * 1000 + 0.5), whole = thousandths / 1000, rest = thousandths % 1000;
+	size_t len = whole < 10 ? 1 : whole < 100 ? 2 : whole < 1000 ? 3 : whole < 10000 ? 4 : whole < 100000 ? 5 : 6;
+
+	if ((double)thousandths / 1000 != value)
+		return 0;
+	for (size_t i = len; i--; whole /= 10)
+		text[i] = (char)('0' + whole % 10);
+	text[len++] = '.';
+	do {
+		text[len++] = (char)('0' + rest / 100);
+		rest = rest % 100 * 10;
+	} while (rest);
+	text[len] = '\0';
+	return len;
+}
+
 size_t collect_number(double value, bool as_016, char *text)
 {
 	char plain[NUMBER_TEXT_MAX];
+	size_t common = number_common(value, text);
 	double size = fabs(value);
 
+	if (common)
+		return common;
 	if (!isfinite(value))
 		return number_copy(isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf", text);
 	size_t len = number_format_plain(size, plain), sign = signbit(value) != 0, whole = 0;

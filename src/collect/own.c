@@ -37,10 +37,19 @@ static void own_text(const char *text, struct buf *out)
 	}
 }
 
+/* As a label can have it. */
+static const char *fault_file(const struct collect_fault *fault)
+{
+	return str_is_utf8(str_from(fault->file)) ? fault->file : "(not UTF-8)";
+}
+
+/* A series stands once on a page. */
 static bool named_before(const struct collect_report *r, size_t index)
 {
+	const struct collect_fault *fault = &r->faults[index];
+
 	for (size_t i = 0; i < index; i++)
-		if (strcmp(r->faults[i].kind, r->faults[index].kind) == 0 && strcmp(r->faults[i].file, r->faults[index].file) == 0)
+		if (strcmp(r->faults[i].kind, fault->kind) == 0 && strcmp(fault_file(&r->faults[i]), fault_file(fault)) == 0)
 			return true;
 	return false;
 }
@@ -52,10 +61,7 @@ static void own_faults(const struct collect_report *r, struct buf *out)
 		if (named_before(r, i))
 			continue;
 		buf_printf(out, "goodput_collect_fault{file=\"");
-		if (str_is_utf8(str_from(r->faults[i].file)))
-			own_text(r->faults[i].file, out);
-		else
-			buf_add(out, STR("(not UTF-8)"));
+		own_text(fault_file(&r->faults[i]), out);
 		buf_printf(out, "\",kind=\"%s\"} 1.0\n", r->faults[i].kind);
 	}
 	own_one("faults", "Faults found, also those not listed.", (double)r->faults_total, out);

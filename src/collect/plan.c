@@ -9,13 +9,11 @@ void plan_init(struct plan *p)
 {
 	*p = (struct plan){ 0 };
 	arena_init(&p->arena);
-	buf_init(&p->scratch, 1 << 24);
 }
 
 void plan_fini(struct plan *p)
 {
 	arena_fini(&p->arena);
-	buf_fini(&p->scratch);
 	VEC_FREE(&p->groups);
 	VEC_FREE(&p->cells);
 	VEC_FREE(&p->lines);
@@ -29,10 +27,21 @@ void plan_fini(struct plan *p)
 
 /* ---- families ---- */
 
-static void families_find(struct plan *p, struct keys *keys, const struct metric_file *f)
+/* Processes of one program make their series in one order, so files of one kind are mostly alike. */
+static bool repeats(const struct metric_file *f, const struct metric_file *before)
+{
+	return before && f->name.type == before->name.type && f->name.mode == before->name.mode &&
+	       f->entries.count == before->entries.count &&
+	       (!f->entries.count || memcmp(f->entries.items, before->entries.items, f->entries.count * sizeof *f->entries.items) == 0);
+}
+
+static void families_find(struct plan *p, struct keys *keys, struct metric_file *f, const struct metric_file *before)
 {
 	struct family *last = NULL;
 
+	f->repeats = repeats(f, before);
+	if (f->repeats)
+		return;
 	VEC_EACH (&f->entries, e) {
 		const struct key *key = keys->items.items[e->key];
 		struct family *family = key->family;
@@ -95,9 +104,23 @@ static char *put_label(char *to, const struct label *l, bool plain, bool *printe
 	return to;
 }
 
-static size_t label_max(const struct label *l)
+/* Room for a text that stays until the next plan if text_keep is told so. */
+static char *text_room(struct plan *p, size_t size)
 {
-	return l->name.len + 2 * l->value.len + 4;
+	enum { CHUNK = 1 << 15 };
+
+	if (size > (size_t)(p->text_end - p->text_at)) {
+		size_t chunk = size > CHUNK ? size : CHUNK;
+
+		p->text_at = arena_alloc(&p->arena, chunk);
+		p->text_end = p->text_at + chunk;
+	}
+	return p->text_at;
+}
+
+static void text_keep(struct plan *p, struct str text)
+{
+	p->text_at += text.len;
 }
 
 /* Families share label sets. */
@@ -106,20 +129,14 @@ static bool is_printed(const struct plan *p, const struct sample_text *t, const 
 	return p->printed.len && key->labels == p->printed_labels && !t->with.name.ptr && str_eq(t->without, p->printed_without);
 }
 
-/* Into the scratch buffer. */
+/* Into text_room. */
 static struct str sample_print(struct plan *p, const struct sample_text *t, const struct key *key)
 {
 	bool pending = t->with.name.ptr != NULL, printed = false;
-	size_t most = t->name.len + label_max(&t->with) + p->printed.len + 2;
+	/* A label is never longer than in the key's text, but for escapes. */
+	size_t most = t->name.len + 2 * (t->with.value.len + key->text.len) + p->printed.len + 16;
+	char *from = text_room(p, most), *to = put(from, t->name);
 
-	for (uint32_t i = 0; i < key->label_count; i++)
-		most += label_max(&key->labels[i]);
-	buf_reset(&p->scratch);
-	char *from = buf_reserve(&p->scratch, most), *to = from;
-
-	if (!from)
-		mem_exhausted(most, 1);
-	to = put(to, t->name);
 	if (is_printed(p, t, key))
 		return str_of(from, (size_t)(put(to, p->printed) - from));
 	for (uint32_t i = 0; i < key->label_count; i++) {
@@ -233,7 +250,8 @@ static uint32_t group_of(struct plan *p, struct family *family, const struct sam
 		return p->last_group = p->cells.items[*slot].group;
 	uint32_t group = p->last_group = (uint32_t)p->groups.count;
 
-	text = labels.len ? labels : arena_str(&p->arena, text);
+	if (!labels.len)
+		text_keep(p, text);
 	uint32_t index = cell_new(p, family, text, hash, slot);
 
 	p->cells.items[index].group = group;
@@ -297,7 +315,7 @@ static uint32_t cell_of(struct plan *p, const struct metric_file *f, const struc
 	*made = !index;
 	if (index)
 		return index;
-	printed = arena_str(&p->arena, printed);
+	text_keep(p, printed);
 	index = cell_new(p, family, printed, hash, slot);
 	struct str labels = bucket ? STR_EMPTY : str_skip(printed, key->sample.len);
 
@@ -327,16 +345,24 @@ static enum entry_op op_of(const struct family *family, bool first)
 	return family->mode == MODE_ALL || first ? OP_SET : family->mode == MODE_MIN ? OP_MIN : OP_MAX;
 }
 
-static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f)
+static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f, const struct metric_file *before)
 {
 	uint32_t count = (uint32_t)f->entries.count;
 
-	if (count > f->cells_cap) {
-		f->cells_cap = count;
-		f->cells = mem_resize(f->cells, count, sizeof *f->cells);
-		f->ops = mem_resize(f->ops, count, sizeof *f->ops);
+	if (f->repeats && before->only_adds && !before->by_pid) {
+		f->cells = before->cells;
+		f->ops = before->ops;
+		f->only_adds = true;
+		f->by_pid = false;
+		return;
 	}
+	uint32_t *cells = arena_alloc(&p->arena, count * sizeof *cells);
+	uint8_t *ops = arena_alloc(&p->arena, count * sizeof *ops);
+
+	f->cells = cells;
+	f->ops = ops;
 	f->only_adds = true;
+	f->by_pid = false;
 	for (uint32_t i = 0; i < count; i++) {
 		struct key *key = keys->items.items[f->entries.items[i].key];
 		bool by_pid = f->name.type == TYPE_GAUGE && !(key->family->type == TYPE_GAUGE && key->family->mode != MODE_ALL),
@@ -348,9 +374,10 @@ static void cells_find(struct plan *p, struct keys *keys, struct metric_file *f)
 			key->cell = cell_of(p, f, key, &made);
 			key->plan = by_pid ? 0 : p->number;
 		}
-		f->cells[i] = key->cell;
-		f->ops[i] = (uint8_t)op_of(key->family, made);
-		f->only_adds = f->only_adds && f->ops[i] == OP_ADD;
+		cells[i] = key->cell;
+		ops[i] = (uint8_t)op_of(key->family, made);
+		f->only_adds = f->only_adds && ops[i] == OP_ADD;
+		f->by_pid = f->by_pid || by_pid;
 	}
 }
 
@@ -362,7 +389,8 @@ static char suffix_of(const struct family *family, struct str text)
 	struct str rest = str_skip(text, family->name.len);
 	size_t len = 0;
 
-	if (!str_starts(text, family->name))
+	/* Most end there, or go on as "_total", "_sum", "_bucket". */
+	if (rest.len < 2 || rest.ptr[0] != '_' || (rest.ptr[1] != 'c' && rest.ptr[1] != 'g') || !str_starts(text, family->name))
 		return 0;
 	while (len < rest.len && rest.ptr[len] != '{' && rest.ptr[len] != ' ')
 		len++;
@@ -437,11 +465,10 @@ static void count_find(struct plan *p, uint32_t index)
 
 	if (!g->buckets)
 		return;
-	buf_reset(&p->scratch);
-	buf_add(&p->scratch, g->family->name);
-	buf_add(&p->scratch, STR("_count"));
-	buf_add(&p->scratch, g->labels);
-	g->count_text = arena_str(&p->arena, buf_str(&p->scratch));
+	char *from = text_room(p, g->family->name.len + strlen("_count") + g->labels.len);
+
+	g->count_text = str_of(from, (size_t)(put(put(put(from, g->family->name), STR("_count")), g->labels) - from));
+	text_keep(p, g->count_text);
 	g->count_cell = *slot_of(p, g->family, g->count_text, text_hash(g->family, g->count_text));
 }
 
@@ -526,15 +553,17 @@ void plan_build(struct plan *p, struct keys *keys, struct metric_file *const *fi
 	p->printed_labels = NULL;
 	p->printed = STR_EMPTY;
 	arena_reset(&p->arena);
+	p->text_at = p->text_end = NULL;
 	p->groups.count = p->cells.count = 0;
 	VEC_PUSH(&p->groups, (struct group){ 0 });
-	VEC_RESERVE(&p->cells, keys->items.count + 64);
+	VEC_RESERVE(&p->cells, 2 * keys->items.count + 64);
+	VEC_RESERVE(&p->groups, keys->items.count + 64);
 	VEC_PUSH(&p->cells, (struct cell){ 0 });
-	slots_reset(p, keys->items.count);
+	slots_reset(p, 2 * keys->items.count); /* groups are cells too */
 	for (size_t i = 0; i < count; i++)
-		families_find(p, keys, files[i]);
+		families_find(p, keys, files[i], i ? files[i - 1] : NULL);
 	for (size_t i = 0; i < count; i++)
-		cells_find(p, keys, files[i]);
+		cells_find(p, keys, files[i], i ? files[i - 1] : NULL);
 	lines_find(p);
 	VEC_RESERVE(&p->values, p->cells.count);
 	VEC_RESERVE(&p->times, p->cells.count);

@@ -24,24 +24,23 @@ static int64_t boot_ms(void)
 /* "12 (a name) S 1 ...": the state is the first field behind the name, the start the 20th. */
 static bool stat_parse(struct str text, struct process *p)
 {
-	ptrdiff_t close = -1;
+	ptrdiff_t name_end = -1;
 	struct str part;
-	int64_t ticks;
 
 	for (size_t i = 0; i < text.len; i++)
 		if (text.ptr[i] == ')')
-			close = (ptrdiff_t)i;
-	if (close < 0 || (size_t)close + 2 >= text.len)
+			name_end = (ptrdiff_t)i;
+	if (name_end < 0 || (size_t)name_end + 2 >= text.len)
 		return false;
-	struct str rest = str_skip(text, (size_t)close + 2);
+	struct str rest = str_skip(text, (size_t)name_end + 2);
 
 	p->state = rest.ptr[0];
 	for (int field = 0; field < 20; field++)
 		if (!str_split(&rest, ' ', &part))
 			return false;
-	if (!number_parse_i64(part, &ticks))
+	if (!number_parse_i64(part, &p->start_ticks))
 		return false;
-	p->start_ms = boot_ms() + ticks * 1000 / sysconf(_SC_CLK_TCK);
+	p->start_ms = boot_ms() + p->start_ticks * 1000 / sysconf(_SC_CLK_TCK);
 	return true;
 }
 
@@ -75,32 +74,41 @@ bool process_look(int64_t pid, struct process *p)
 	return ok && p->state != 'Z' && p->state != 'X';
 }
 
-/* "7f..-7f.. rw-s 00000000 fe:00 1234  /path": device and inode of a mapping. */
-static bool line_maps(struct str line, const struct stat *file)
-{
-	char wanted[64];
-	struct str part = STR_EMPTY;
+/* "7f..-7f.. rw-s 00000000 fe:00 1234  /path": behind the permissions, device and inode of a mapping. */
+enum { MAPPING_SIZE = 64 };
 
-	snprintf(wanted, sizeof wanted, " %02x:%02x %llu ", major(file->st_dev), minor(file->st_dev), (unsigned long long)file->st_ino);
-	for (int field = 0; field < 2; field++)
-		if (!str_split(&line, ' ', &part))
-			return false;
-	return str_find(part, 's') >= 0 && str_search(line, str_from(wanted)) >= 0;
+static void mapping_print(const struct stat *file, char *text)
+{
+	snprintf(text, MAPPING_SIZE, " %02x:%02x %llu ", major(file->st_dev), minor(file->st_dev), (unsigned long long)file->st_ino);
 }
 
-enum process_maps process_maps_file(int64_t pid, const struct stat *file)
+/* Nearly all lines are of private mappings. */
+static bool line_is_shared(struct str line)
+{
+	struct str part = STR_EMPTY;
+
+	return str_split(&line, ' ', &part) && str_split(&line, ' ', &part) && str_find(part, 's') >= 0;
+}
+
+enum process_maps process_maps_any(int64_t pid, const struct stat *files, size_t count)
 {
 	enum process_maps maps = PROCESS_MAPS_NOT;
-	char path[64], line[4352];
+	char path[64], line[4352], wanted[PROCESS_FILES_MAX][MAPPING_SIZE];
 
 	snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
 	FILE *stream = fopen(path, "re");
 
 	if (!stream)
 		return PROCESS_MAPS_HIDDEN;
-	while (maps != PROCESS_MAPS && fgets(line, sizeof line, stream))
-		if (line_maps(str_from(line), file))
-			maps = PROCESS_MAPS;
+	for (size_t i = 0; i < count; i++)
+		mapping_print(&files[i], wanted[i]);
+	while (maps != PROCESS_MAPS && fgets(line, sizeof line, stream)) {
+		if (!line_is_shared(str_from(line)))
+			continue;
+		for (size_t i = 0; i < count && maps != PROCESS_MAPS; i++)
+			if (strstr(line, wanted[i]))
+				maps = PROCESS_MAPS;
+	}
 	if (ferror(stream))
 		maps = PROCESS_MAPS_HIDDEN;
 	fclose(stream);

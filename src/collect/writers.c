@@ -39,14 +39,18 @@ static void writers_list(struct collector *c)
 	if (h->fresh.count > 1)
 		qsort(h->fresh.items, h->fresh.count, sizeof *h->fresh.items, by_pid);
 	for (size_t i = 0; i < h->fresh.count; i++) {
+		struct metric_file *file = h->fresh.items[i].file;
+
+		if (kept && h->fresh.items[i].pid == h->fresh.items[kept - 1].pid) {
+			file->sibling = h->fresh.items[kept - 1].file->sibling;
+			h->fresh.items[kept - 1].file->sibling = file;
+			continue;
+		}
 		const struct writer *before = writer_find(h, known, h->fresh.items[i].pid);
 
-		if (i && h->fresh.items[i].pid == h->fresh.items[kept - 1].pid)
-			continue;
+		file->sibling = NULL;
 		h->fresh.items[kept] = h->fresh.items[i];
 		if (before) {
-			const struct metric_file *file = h->fresh.items[kept].file;
-
 			h->fresh.items[kept] = *before;
 			h->fresh.items[kept].file = file;
 		}
@@ -67,26 +71,28 @@ static void moves_look(struct collector *c)
 		w->moved = false;
 	VEC_EACH (&c->folder.files, place) {
 		struct metric_file *f = *place;
-		struct writer *w = writer_find(h, h->writers.count, f->name.pid);
+		bool moved = f->moves_looked && f->moves != f->moves_looked;
+		struct writer *w = moved ? writer_find(h, h->writers.count, f->name.pid) : NULL;
 
-		if (w && f->moves_looked && f->moves != f->moves_looked)
+		if (w)
 			w->moved = true;
 		f->moves_looked = f->moves;
 	}
 }
 
 /* Has the process any file of its number mapped? */
-static enum process_maps maps_any(const struct collector *c, int64_t pid)
+static enum process_maps maps_any(const struct collector *c, const struct writer *w)
 {
 	enum process_maps maps = PROCESS_MAPS_HIDDEN;
-	struct stat s;
+	struct stat files[PROCESS_FILES_MAX];
+	size_t count = 0;
 
-	VEC_EACH (&c->folder.files, file) {
-		if ((*file)->name.pid != pid || fstatat(c->folder.descriptor, (*file)->name_text, &s, 0) != 0)
-			continue;
-		maps = process_maps_file(pid, &s);
-		if (maps != PROCESS_MAPS_NOT)
-			break;
+	for (const struct metric_file *f = w->file; f && maps != PROCESS_MAPS; f = f->sibling) {
+		count += fstatat(c->folder.descriptor, f->name_text, &files[count], 0) == 0;
+		if (count == PROCESS_FILES_MAX || (count && !f->sibling)) {
+			maps = process_maps_any(w->pid, files, count);
+			count = 0;
+		}
 	}
 	return maps;
 }
@@ -99,20 +105,21 @@ static enum collect_writer writer_state(struct collector *c, struct writer *w, c
 	snprintf(text, sizeof text, "%lld", (long long)w->pid);
 	if ((ids->live && !map_has(ids, str_from(text))) || !process_look(w->pid, &p))
 		return COLLECT_DEAD;
+	if (!w->file->examined)
+		file_examine(c, w->file);
 	/* Mappings of others' processes are hidden: such a one is known to be the writer once the file moves. */
 	bool moved = w->moved && p.owner == w->file->owner;
 
-	if (w->start_ms != p.start_ms) {
+	if (w->start_ticks != p.start_ticks) {
 		/* A process that did not map it a moment ago, and nothing moved: its mappings are not read at every look. */
-		if (w->stranger_ms == p.start_ms && !w->moved && ++w->looks % LOOKS_BETWEEN)
+		if (w->stranger_ticks == p.start_ticks && !w->moved && ++w->looks % LOOKS_BETWEEN)
 			return COLLECT_REUSED;
-		enum process_maps maps = maps_any(c, w->pid);
+		enum process_maps maps = maps_any(c, w);
 
-		w->stranger_ms = p.start_ms;
-
+		w->stranger_ticks = p.start_ticks;
 		if (maps == PROCESS_MAPS_NOT || (maps == PROCESS_MAPS_HIDDEN && !moved && p.start_ms > w->file->born_ms + REUSED_MS))
 			return COLLECT_REUSED;
-		w->start_ms = p.start_ms;
+		w->start_ticks = p.start_ticks;
 		w->proven = maps == PROCESS_MAPS;
 	}
 	w->proven = w->proven || moved;

@@ -417,6 +417,8 @@ int goodput_counter_new(goodput_registry *registry, const char *name, const char
 	goodput_family *f;
 	int status = goodput_counter_family(registry, name, help, NULL, &f);
 
+	if (counter)
+		*counter = NULL;
 	return status ? status : goodput_counter_child(f, NULL, counter);
 }
 
@@ -425,6 +427,8 @@ int goodput_gauge_new(goodput_registry *registry, const char *name, const char *
 	goodput_family *f;
 	int status = goodput_gauge_family(registry, name, help, NULL, mode, &f);
 
+	if (gauge)
+		*gauge = NULL;
 	return status ? status : goodput_gauge_child(f, NULL, gauge);
 }
 
@@ -434,6 +438,8 @@ int goodput_histogram_new(goodput_registry *registry, const char *name, const ch
 	goodput_family *f;
 	int status = goodput_histogram_family(registry, name, help, NULL, bounds, bound_count, &f);
 
+	if (histogram)
+		*histogram = NULL;
 	return status ? status : goodput_histogram_child(f, NULL, histogram);
 }
 
@@ -442,5 +448,7 @@ int goodput_summary_new(goodput_registry *registry, const char *name, const char
 	goodput_family *f;
 	int status = goodput_summary_family(registry, name, help, NULL, &f);
 
+	if (summary)
+		*summary = NULL;
 	return status ? status : goodput_summary_child(f, NULL, summary);
 }

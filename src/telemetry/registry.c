@@ -16,10 +16,14 @@
 static const char *const file_names[GOODPUT_FILE_KINDS] = { "counter", "histogram", "summary", "gauge_all", "gauge_liveall", "gauge_min",
 	"gauge_livemin", "gauge_max", "gauge_livemax", "gauge_sum", "gauge_livesum", "gauge_mostrecent", "gauge_livemostrecent" };
 
-void goodput_options_init(goodput_options *options)
+void goodput_options_init_sized(goodput_options *options, size_t size)
 {
-	if (options)
-		*options = (goodput_options){ .size = sizeof *options, .thread_cells = 8 };
+	const goodput_options defaults = { .size = size, .thread_cells = 8 };
+
+	if (!options)
+		return;
+	memset(options, 0, size);
+	memcpy(options, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
 /* An older program's options are shorter: what it does not know keeps its default. */
@@ -241,7 +245,7 @@ static bool live_gauge_of(const char *name, const char *pid)
 /* A file that a live writer holds is of a process that was given the pid again. */
 static void remove_if_free(int directory, const char *name)
 {
-	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe of that name must not hold us up */
 	struct stat mine, there;
 
 	if (fd < 0)

@@ -51,6 +51,26 @@ static void test_numbers(void **state)
 	number_is(-INFINITY, "-Inf", "-Inf");
 }
 
+/* Numbers of three decimals at most go another way than their negatives, and those beside them. */
+static void test_common_numbers(void **state)
+{
+	char text[COLLECT_NUMBER_MAX], negative[COLLECT_NUMBER_MAX];
+
+	for (uint32_t thousandths = 1; thousandths < 1000000000; thousandths += thousandths < 20000 ? 1 : 99991) {
+		double value = thousandths / 1000.0;
+		const double beside[] = { nextafter(value, 0), value, nextafter(value, 1e6) };
+
+		for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+			size_t len = collect_number(beside[i], false, text);
+
+			assert_int_equal(len, strlen(text));
+			assert_int_equal(collect_number(-beside[i], false, negative), len + 1);
+			assert_string_equal(negative + 1, text);
+			assert_true(strtod(text, NULL) == beside[i]);
+		}
+	}
+}
+
 /* ---- names ---- */
 
 static void test_names(void **state)
@@ -224,6 +244,134 @@ static void test_fold_killed(void **state)
 	assert_in_range(killed, 15, 39);
 }
 
+/* A name with a line end cannot stand in a journal: such a file stays, and is counted once. */
+static void test_fold_of_a_name_of_two_lines(void **state)
+{
+	struct collect_fold folded;
+	char folder[64];
+
+	folder_make_here(folder);
+	folder_fill(folder);
+	counter_put(folder, "counter_a\nb", DEAD_PID + 5, "a_total", 3, 8);
+	char *before = page_of(folder);
+
+	assert_true(fold_now(folder, &folded));
+	assert_int_equal(folded.files, 9);
+	char *after = page_of(folder);
+
+	assert_string_equal(before, after);
+	mem_free(before);
+	mem_free(after);
+	folder_remove(folder);
+}
+
+/* Only what a fold made is an archive: these are other programs' files, counted once whatever is folded. */
+static void test_fold_beside_names_like_archives(void **state)
+{
+	struct collect_fold folded;
+	char folder[64], path[160];
+
+	folder_make_here(folder);
+	folder_fill(folder);
+	snprintf(path, sizeof path, "%s/counter_my_folded.db", folder);
+	metric_bytes_write(path, "a_total", 7, 8);
+	snprintf(path, sizeof path, "%s/gauge_livemax_folded.db", folder);
+	metric_bytes_write(path, "m", 70, 16);
+	counter_put(folder, "untyped", DEAD_PID, "u", 1, 8);
+	snprintf(path, sizeof path, "%s/untyped_folded.db", folder);
+	metric_bytes_write(path, "u", 3, 8);
+	char *before = page_of(folder);
+
+	assert_true(fold_now(folder, &folded));
+	assert_int_equal(folded.files, 10);
+	char *after = page_of(folder);
+
+	assert_string_equal(before, after);
+	mem_free(before);
+	mem_free(after);
+	folder_remove(folder);
+}
+
+/* Somebody else's fold was killed after this collector's scrape: what it had committed stays, whatever this one does. */
+static void test_fold_after_a_killed_one(void **state)
+{
+	for (int at = 1; at < 25; at++) {
+		const struct collect_options options = { 0 };
+		struct collect_fold folded;
+		struct error e = { 0 };
+		char folder[64];
+
+		folder_make_here(folder);
+		folder_fill(folder);
+		char *before = page_of(folder);
+		struct collector *c = collector_new(folder, &options);
+
+		collector_scrape(c);
+		pid_t child = fork();
+
+		if (child == 0) {
+			collect_fold_killed_at = at;
+			fold_now(folder, &folded);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		collector_fold(c, true, &folded, &e);
+		char *after = page_of(folder);
+
+		assert_string_equal(before, after);
+		assert_int_equal(files_in(folder, "^.goodput-fold$"), 0);
+		mem_free(before);
+		mem_free(after);
+		collector_free(c);
+		folder_remove(folder);
+	}
+}
+
+/* In a directory like /tmp nobody takes away what is another user's: neither a dead writer's file nor an archive. */
+static void test_fold_in_a_sticky_directory(void **state)
+{
+	enum { NOBODY = 65534 };
+
+	if (geteuid() != 0)
+		skip();
+	for (int others = 0; others < 2; others++) {
+		char folder[64], path[160];
+		int status;
+
+		folder_make_here(folder);
+		folder_fill(folder);
+		for (int i = 0; i < 3 && others; i++) {
+			snprintf(path, sizeof path, "%s/counter_%d.db", folder, DEAD_PID + i);
+			assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+		}
+		if (others) {
+			snprintf(path, sizeof path, "%s/counter_folded.db", folder);
+			metric_bytes_write(path, "a_total", 5, 8);
+		}
+		chmod(folder, 01777);
+		char *before = page_of(folder);
+		pid_t child = fork();
+
+		if (child == 0) {
+			struct collect_fold folded = { 0 };
+
+			if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+				_exit(1);
+			bool ok = fold_now(folder, &folded);
+
+			_exit(folded.files == 0 && ok == !others ? 0 : 2);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		char *after = page_of(folder);
+
+		assert_string_equal(before, after);
+		assert_int_equal(WEXITSTATUS(status), 0);
+		mem_free(before);
+		mem_free(after);
+		folder_remove(folder);
+	}
+}
+
 /* (((0.1 + 0.2) + 0.3) + live) and ((0.1 + 0.2 + 0.3) + live) in other brackets may be a bit less: it must not be. */
 static void test_fold_never_lowers(void **state)
 {
@@ -312,6 +460,256 @@ static void test_old_keys_are_forgotten(void **state)
 	}
 	buf_fini(&page);
 	collector_free(c);
+	folder_remove(folder);
+}
+
+/* Files of equal entries share their places, but not where the process is in a place: gauges of a family that began as a counter. */
+static void test_equal_files_of_other_processes(void **state)
+{
+	char folder[64];
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 16);
+	counter_put(folder, "counter", 6, "a_total", 1, 16);
+	counter_put(folder, "gauge_all", 7, "a_total", 2, 16);
+	counter_put(folder, "gauge_all", 8, "a_total", 3, 16);
+	counter_put(folder, "gauge_max", 7, "m", 4, 16);
+	counter_put(folder, "gauge_max", 8, "m", 6, 16);
+	counter_put(folder, "gauge_max", 9, "m", 5, 16);
+	char *page = page_of(folder);
+
+	assert_non_null(strstr(page, "\na_total 2.0\n"));
+	assert_non_null(strstr(page, "\na_total{pid=\"7\"} 2.0\n"));
+	assert_non_null(strstr(page, "\na_total{pid=\"8\"} 3.0\n"));
+	assert_non_null(strstr(page, "\nm 6.0\n"));
+	mem_free(page);
+	folder_remove(folder);
+}
+
+/* Files come, go, grow and are put in another's place: a collector that was there all the time shows what a new one shows. */
+static void file_change(const char *folder, int *alive)
+{
+	static const char *const kinds[] = { "counter", "summary", "gauge_livesum", "gauge_max", "gauge_all", "gauge_mostrecent",
+		"histogram_of_a_long_name", "gauge_liveall_of" };
+	static const char *const families[] = { "a_total", "b", "c_sum" };
+	const char *family = families[rand() % 3];
+	int pid = DEAD_PID + rand() % 4;
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s_%d.db", folder, kinds[rand() % 8], pid);
+	bool there = access(path, F_OK) == 0;
+
+	if (there && rand() % 3 == 0) {
+		unlink(path);
+		--*alive;
+	} else if (there && rand() % 2) {
+		metric_bytes_append(path, family, rand() % 100, 16);
+	} else if (there && rand() % 2) {
+		metric_bytes_set(path, rand() % 100);
+	} else {
+		*alive += !there;
+		unlink(path);
+		metric_bytes_write(path, family, rand() % 100, 16);
+	}
+}
+
+static void test_warm_is_as_cold(void **state)
+{
+	const struct collect_options options = { 0 };
+	char folder[64];
+	struct buf page;
+	int alive = 0;
+
+	folder_make_here(folder);
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 20);
+	srand(3);
+	for (int round = 0; round < 600; round++) {
+		for (int i = rand() % 3; i > 0; i--)
+			file_change(folder, &alive);
+		collector_scrape(c);
+		buf_reset(&page);
+		collector_page(c, COLLECT_TEXT, &page);
+		char *fresh = page_of(folder);
+
+		assert_int_equal(c->folder.files.count, alive);
+		assert_string_equal(buf_cstr(&page), fresh);
+		mem_free(fresh);
+	}
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
+/* A damaged file is looked at again at each scrape; what was no key then is not kept. */
+static void test_damage_takes_no_memory(void **state)
+{
+	enum { LENGTH = 300004 /* of a key; a multiple of 8 with its own 4 bytes */, SCRAPES = 60 };
+	const struct collect_options options = { 0 };
+	const int32_t header[3] = { 8 + 4 + LENGTH + 8 + 8, 0, LENGTH };
+	char folder[64], path[160], *bytes = mem_zalloc(1, header[0]);
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_6.db", folder);
+	memset(bytes, '[', header[0]);
+	memcpy(bytes, header, sizeof header);
+	metric_bytes_io(path, "w+b", 0, bytes, header[0]);
+	mem_free(bytes);
+	struct collector *c = collector_new(folder, &options);
+
+	for (int i = 0; i < SCRAPES; i++) {
+		const struct collect_report *r = collector_scrape(c);
+
+		assert_int_equal(r->files[COLLECT_FILE_CORRUPT], 1);
+		assert_int_equal(r->entries, 1);
+		assert_in_range(c->keys.arena.total, 1, SCRAPES * LENGTH / 2);
+	}
+	collector_free(c);
+	folder_remove(folder);
+}
+
+/* A header promises two gigabytes, in a file of 64 KB and in one with a hole of that size: neither is read into memory. */
+static void test_promises_take_no_memory(void **state)
+{
+	enum { PROMISE = INT32_MAX - 7, MEMORY = 48 << 20 };
+	const struct collect_options options = { 0 };
+	char folder[64], path[160], *bytes = mem_zalloc(1, 65536);
+	int32_t used = PROMISE;
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", 5, "a_total", 1, 8);
+	memcpy(bytes, &used, sizeof used);
+	for (int pid = 6; pid < 8; pid++) {
+		snprintf(path, sizeof path, "%s/counter_%d.db", folder, pid);
+		metric_bytes_io(path, "w+b", 0, bytes, 65536);
+	}
+	assert_int_equal(truncate(path, PROMISE), 0);
+	mem_free(bytes);
+	struct collector *c = collector_new(folder, &options);
+
+	for (int i = 0; i < 3; i++) {
+		const struct collect_report *r = collector_scrape(c);
+
+		assert_int_equal(r->entries, 1);
+		assert_int_equal(r->files[COLLECT_FILE_TRUNCATED], 1);
+		assert_int_equal(r->files[COLLECT_FILE_CORRUPT], 1);
+		assert_in_range(c->reader.buffer.size, 1, MEMORY);
+	}
+	assert_non_null(strstr(c->report.faults[0].text, "2147483640 bytes are in use, but the file has 65536"));
+	collector_free(c);
+	folder_remove(folder);
+}
+
+/* A large file is mapped at the first look, and folded all the same. */
+static void test_large_file(void **state)
+{
+	enum { KEY = 250, ENTRIES = 140000 /* of 264 bytes: above 32 MB */ };
+	char folder[64], path[160], name[KEY];
+	struct collect_fold folded;
+	const char *key = "[\"a_total\", \"a_total\", {}, \"Help.\"]";
+	int32_t header[2] = { 8 }, length = KEY;
+	double value = 2;
+
+	folder_make_here(folder);
+	counter_put(folder, "counter", DEAD_PID, "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_%d.db", folder, DEAD_PID + 1);
+	FILE *file = fopen(path, "w+b");
+
+	assert_non_null(file);
+	fwrite(header, 8, 1, file);
+	for (int i = 0; i < ENTRIES; i++) {
+		memset(name, ' ', sizeof name);
+		memcpy(name, key, strlen(key));
+		fwrite(&length, 4, 1, file);
+		fwrite(name, 1, KEY, file);
+		fwrite("  ", 1, 2, file);
+		fwrite(&value, 8, 1, file);
+		header[0] += 4 + KEY + 2 + 8;
+	}
+	rewind(file);
+	fwrite(header, 4, 1, file);
+	fclose(file);
+	for (int i = 0; i < 2; i++) {
+		char *page = page_of(folder);
+
+		assert_non_null(strstr(page, "\na_total 280001.0\n"));
+		mem_free(page);
+		assert_true(fold_now(folder, &folded));
+		assert_int_equal(folded.files, i ? 0 : 2);
+	}
+	folder_remove(folder);
+}
+
+/* Two damaged files whose names no label can hold are one series, or the page would be refused. */
+static void test_names_that_are_no_text(void **state)
+{
+	const struct collect_options options = { 0 };
+	const char *series = "goodput_collect_fault{file=\"(not UTF-8)\",kind=\"corrupt\"} 1.0\n";
+	char folder[64], path[160], bytes[64] = { 60, 0, 0, 0, 0, 0, 0, 0, 120 };
+	struct buf page;
+
+	folder_make_here(folder);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/counter_\xff%d.db", folder, i);
+		metric_bytes_io(path, "w+b", 0, bytes, sizeof bytes);
+	}
+	struct collector *c = collector_new(folder, &options);
+
+	buf_init(&page, 1 << 20);
+	assert_int_equal(collector_scrape(c)->files[COLLECT_FILE_CORRUPT], 2);
+	collector_own_page(c, &page);
+	const char *first = strstr(buf_cstr(&page), series);
+
+	assert_non_null(first);
+	assert_null(strstr(first + 1, series));
+	buf_fini(&page);
+	collector_free(c);
+	folder_remove(folder);
+}
+
+/* Among more files than a look examines, and with mappings that we may not see, a living writer is not taken for a stranger. */
+static void test_writers_of_many_files(void **state)
+{
+	enum { FILES = 300, NOBODY = 65534 };
+	const struct collect_options options = { 0 };
+	char folder[64], path[160];
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	folder_make_here(folder);
+	chmod(folder, 0755);
+	counter_put(folder, "counter", getpid(), "a_total", 1, 8);
+	snprintf(path, sizeof path, "%s/counter_%d.db", folder, getpid());
+	for (int i = 0; i < FILES; i++)
+		counter_put(folder, "gauge_max", DEAD_PID - i, "m", 1, 8);
+	counter_put(folder, "summary", 1, "s_sum", 1, 8);
+	int ready[2], moved[2];
+	char byte = 0;
+
+	assert_int_equal(pipe(ready) | pipe(moved), 0);
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+			_exit(1);
+		struct collector *c = collector_new(folder, &options);
+
+		collector_scrape(c);
+		if (write(ready[1], &byte, 1) != 1 || read(moved[0], &byte, 1) != 1)
+			_exit(1);
+		c->health.looked_ms = 0;
+		const struct collect_report *r = collector_scrape(c);
+
+		_exit(r->writers[COLLECT_ALIVE] == 1 && r->writers[COLLECT_UNKNOWN] == 1 && r->writers[COLLECT_REUSED] == 0 ? 0 : 2);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	metric_bytes_set(path, 5);
+	assert_int_equal(write(moved[1], &byte, 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WEXITSTATUS(status), 0);
 	folder_remove(folder);
 }
 
@@ -410,12 +808,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_common_numbers),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fold_keeps_the_page),
 		cmocka_unit_test(test_fold_killed),
+		cmocka_unit_test(test_fold_of_a_name_of_two_lines),
+		cmocka_unit_test(test_fold_beside_names_like_archives),
+		cmocka_unit_test(test_fold_after_a_killed_one),
+		cmocka_unit_test(test_fold_in_a_sticky_directory),
 		cmocka_unit_test(test_fold_never_lowers),
 		cmocka_unit_test(test_warm_reading_follows_the_file),
 		cmocka_unit_test(test_old_keys_are_forgotten),
+		cmocka_unit_test(test_equal_files_of_other_processes),
+		cmocka_unit_test(test_warm_is_as_cold),
+		cmocka_unit_test(test_damage_takes_no_memory),
+		cmocka_unit_test(test_promises_take_no_memory),
+		cmocka_unit_test(test_large_file),
+		cmocka_unit_test(test_names_that_are_no_text),
+		cmocka_unit_test(test_writers_of_many_files),
 		cmocka_unit_test(test_keys_stand_alone),
 	};
 

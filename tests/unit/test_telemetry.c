@@ -207,9 +207,41 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(goodput_counter_add(c, -1), GOODPUT_INVALID);
 	assert_int_equal(goodput_counter_add(c, NAN), GOODPUT_INVALID);
 	assert_int_equal(goodput_counter_inc(NULL), GOODPUT_INVALID);
+	/* Who asks no status has a null handle, not what was there before. */
+	goodput_histogram *h = (goodput_histogram *)r;
+	goodput_summary *m = (goodput_summary *)r;
+
+	g = (goodput_gauge *)r;
+	assert_int_equal(goodput_gauge_new(r, "c_total", "", GOODPUT_GAUGE_ALL, &g), GOODPUT_EXISTS);
+	assert_int_equal(goodput_counter_new(NULL, "d", "", &c), GOODPUT_INVALID);
+	assert_int_equal(goodput_histogram_new(r, "h", "", falling, 2, &h), GOODPUT_INVALID);
+	assert_int_equal(goodput_summary_new(r, "1", "", &m), GOODPUT_INVALID);
+	assert_true(!g && !c && !h && !m);
 	assert_true(sum("counter", NULL) == 0);
 	goodput_registry_close(r);
 	goodput_registry_close(NULL);
+}
+
+/* A program that was built with a shorter goodput_options: what lies behind it is its own. One with a longer one is told. */
+static void options_of_other_releases(void **state)
+{
+	union {
+		goodput_options options;
+		unsigned char bytes[2 * sizeof(goodput_options)];
+	} program;
+	const size_t shorter = offsetof(goodput_options, report);
+	goodput_registry *r;
+
+	memset(program.bytes, 0x55, sizeof program.bytes);
+	goodput_options_init_sized(&program.options, shorter);
+	for (size_t i = shorter; i < sizeof program.bytes; i++)
+		assert_int_equal(program.bytes[i], 0x55);
+	program.options.directory = directory;
+	assert_int_equal(goodput_registry_open(&program.options, &r), GOODPUT_OK);
+	goodput_registry_close(r);
+	goodput_options_init_sized(&program.options, sizeof program.bytes);
+	assert_int_equal(program.options.thread_cells, 8);
+	assert_int_equal(goodput_registry_open(&program.options, &r), GOODPUT_INVALID);
 }
 
 static void directory_comes_from_the_environment(void **state)
@@ -301,6 +333,7 @@ int main(int argc, char **argv)
 		TEST(buckets_of_any_count),
 		TEST(each_gauge_mode_has_its_file),
 		TEST(nonsense_is_refused),
+		TEST(options_of_other_releases),
 		TEST(directory_comes_from_the_environment),
 		TEST(growth_leaves_cells_where_they_are),
 	};

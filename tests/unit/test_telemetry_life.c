@@ -341,6 +341,8 @@ static void dead_process_is_marked(void **state)
 	write_file(path_of("gauge_livesum", 12), "", 0);
 	write_file(path_of("gauge_sum", 1), "", 0);
 	write_file(path_of("counter", 1), "", 0);
+	/* A pipe that nobody writes: opening it must not wait. */
+	assert_int_equal(mkfifo(path_of("gauge_liveall", 1), 0600), 0);
 	assert_int_equal(goodput_mark_process_dead(directory, 1), GOODPUT_OK);
 	assert_int_equal(access(path_of("gauge_livesum", 1), F_OK), -1);
 	assert_int_equal(access(path_of("gauge_livesum", 12), F_OK), 0);
