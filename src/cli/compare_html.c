@@ -172,7 +172,7 @@ void compare_html(const struct comparison *c, struct buf *out)
 
 	arena_init(&arena);
 	buf_init(&sentence, 1 << 16);
-	compare_sentence(c, &sentence);
+	compare_sentence(&c->result, &sentence);
 	html_open(out, STR("goodput compare"), arena_printf(&arena, "A: " STR_FMT "; B: " STR_FMT, STR_ARG(c->name_a), STR_ARG(c->name_b)));
 	html_verdict(out, tones[c->result.verdict], buf_str(&sentence));
 	for (size_t i = 0; i < c->result.reason_count; i++)

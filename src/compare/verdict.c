@@ -43,7 +43,7 @@ static double seconds_needed(const struct compare_panel *p, double margin, doubl
 static void judge(struct compare_ruling *u, const struct compare_panel *p)
 {
 	set_worse(u, p);
-	if (u->worse_low > 0 && u->worse > u->item->ignore)
+	if (u->worse_low > 0 && (isnan(u->worse) ? u->worse_low : u->worse) > u->item->ignore)
 		u->verdict = COMPARE_FAIL;
 	else if (u->worse_high < u->item->margin)
 		u->verdict = COMPARE_PASS;
