@@ -99,7 +99,7 @@ static void choose_before(struct around_window *w, const struct choosing *c)
 		w->to_ms = s->to_ms;
 	w->from_ms = w->to_ms - c->length_ms;
 	w->limit = AROUND_LENGTH;
-	begin_no_earlier(w, s->from_ms, AROUND_DATA);
+	begin_no_earlier(w, s->from_ms + log->interval_ms, AROUND_DATA); /* each target was seen once before */
 	for (size_t i = 0; i < log->event_count; i++)
 		if (log->events[i].to_ms < c->from_ms)
 			begin_no_earlier(w, log->events[i].to_ms + c->settle_ms, AROUND_EVENT);
@@ -121,8 +121,8 @@ static void choose_after(struct around_window *w, const struct choosing *c)
 	*w = (struct around_window){ settled_ms, settled_ms, AROUND_DATA, false, 0 };
 	if (!s)
 		return;
-	if (s->from_ms > settled_ms)
-		w->from_ms = s->from_ms;
+	if (s->from_ms + log->interval_ms > settled_ms)
+		w->from_ms = s->from_ms + log->interval_ms;
 	w->to_ms = w->from_ms + c->length_ms;
 	w->limit = AROUND_LENGTH;
 	end_no_later(w, s->to_ms, AROUND_DATA);
@@ -153,6 +153,9 @@ void around_choose(struct around *w, const struct capacity_log *log, const struc
 		.settle_ms = wish->settle_ms < 0 ? AROUND_SETTLE_MS : wish->settle_ms,
 		.length_ms = wish->length_ms > 0 ? wish->length_ms : AROUND_LENGTH_MS,
 		.least_ms = AROUND_SCRAPES_LEAST * log->interval_ms };
+
+	/* Who went is looked at no more: a scrape later it is not missing, it is not there. */
+	c.settle_ms = c.settle_ms < log->interval_ms ? log->interval_ms : c.settle_ms;
 
 	*w = (struct around){ .settle_ms = c.settle_ms, .least_ms = c.least_ms };
 	w->events = join_near(&c);

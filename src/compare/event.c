@@ -46,7 +46,7 @@ void event_reach(int64_t t_ms, const struct around_wish *wish, int64_t *from_ms,
 
 /* ---- one window ---- */
 
-/* A copy of the window's samples; counts need one from before it. */
+/* A copy of the window's samples; counts need one from before it, at most one and a half intervals old. */
 struct copy {
 	struct arena arena;
 	struct store *store;
@@ -174,7 +174,7 @@ static bool read_side(struct comparing *c, struct side *s, const struct around_w
 		side_unknown(s, arena_printf(c->arena, "no window %s it: %s", name, around_limit_text(w->limit)));
 		return true;
 	}
-	if (!copy_init(&copy, c->source, w, 4 * c->log->interval_ms, e))
+	if (!copy_init(&copy, c->source, w, c->log->interval_ms * 7 / 4, e))
 		return false;
 	if (!c->scope.len)
 		find_scope(c, &copy.evidence, w);
