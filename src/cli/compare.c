@@ -28,10 +28,9 @@ static const struct option_spec compare_options[] = {
 			"its "
 			"time, or the last one; any other time will do as well. Windows are chosen. list: what is known of the last 24 "
 			"hours." },
-	{ "settle", 0, OPTION_DURATION, AT(settle_ms), .argument = "DURATION", .preset = "3m", .least = 0,
-		.help = "Of an event: the time behind it that belongs to neither side." },
-	{ "length", 0, OPTION_DURATION, AT(length_ms), .argument = "DURATION", .preset = "30m", .least = 1000,
-		.help = "Of an event: how long the windows are at most." },
+	{ "settle", 0, OPTION_STRING, AT(settle), .argument = "DURATION",
+		.help = "Of an event: the time behind it that belongs to neither side (3m)." },
+	{ "length", 0, OPTION_STRING, AT(length), .argument = "DURATION", .help = "Of an event: how long the windows are at most (30m)." },
 	{ "gpus", 0, OPTION_STRING, AT(gpus), .argument = "N", .help = "Of an event: GPUs of a replica, where no pool says it (gpus)." },
 	{ "gpu-price", 0, OPTION_STRING, AT(gpu_price), .argument = "AMOUNT",
 		.help = "Of an event: what a GPU costs in an hour, where no pool says it (gpu_price)." },
@@ -197,16 +196,37 @@ static bool is_of_windows(const struct compare_arguments *a, const struct option
 	return a->before || a->after || a->source.prometheus.url || (files->count && file_is_folder(files->items[0]));
 }
 
-/* What is asked for does not go together; NULL: it does. */
-static const char *faulty_usage(const struct compare_arguments *a, const struct option_strings *files)
+static bool has_event_options(const struct compare_arguments *a)
 {
-	if (a->event && (a->before || a->after || a->b))
+	return a->settle || a->length || a->gpus || a->gpu_price;
+}
+
+/* What does not go together is refused: nothing is left out without a word. NULL: it does. */
+static const char *faulty_event(const struct compare_arguments *a, const struct option_strings *files, const struct slo_set *slo)
+{
+	bool list = strcmp(a->event, "list") == 0;
+
+	if (a->before || a->after || a->b)
 		return "--event chooses the windows: --before, --after and --b do not go with it (--a names a pool)";
-	if (a->event && !files->count && !a->source.prometheus.url)
+	if (!slo_set_is_empty(slo))
+		return "objectives of a monitor are those of its pools (slo: in --config or --pools-file): --goodput does not go with "
+		       "--event";
+	if (list && (has_event_options(a) || a->a || a->policy || a->html || a->anyway))
+		return "--event list compares nothing: only where to look and --json go with it";
+	if (!files->count && !a->source.prometheus.url)
 		return "of which fleet? a store, a recording, the address of a running serve, or --prometheus";
-	if (!a->event && is_of_windows(a, files) && !a->before && !a->after && !(a->a && a->b))
+	return NULL;
+}
+
+static const char *faulty_usage(const struct compare_arguments *a, const struct option_strings *files, const struct slo_set *slo)
+{
+	if (a->event)
+		return faulty_event(a, files, slo);
+	if (has_event_options(a))
+		return "--settle, --length, --gpus and --gpu-price are of --event";
+	if (is_of_windows(a, files) && !a->before && !a->after && !(a->a && a->b))
 		return "which windows? --before A..B --after C..D, --event last, or --a and --b for two parts of one";
-	if (!a->event && !is_of_windows(a, files) && files->count < (a->a && a->b ? 1 : 2))
+	if (!is_of_windows(a, files) && files->count < (a->a && a->b ? 1 : 2))
 		return "two files of records are wanted, A and B";
 	return NULL;
 }
@@ -217,14 +237,15 @@ static int compare_run(const struct command *self, void *arguments, const struct
 	struct loaded *l = NEW(struct loaded);
 	struct option_strings files = { 0 };
 	struct error e = { 0 };
+	const char *faulty;
 	int status;
 
 	c->arguments = arguments;
 	arena_init(&c->arena);
 	if (!split_operands(c, operands, &files, &e) || !read_policy(c, &e))
 		status = command_failed(&e);
-	else if (faulty_usage(c->arguments, &files))
-		status = command_usage(self, faulty_usage(c->arguments, &files));
+	else if ((faulty = faulty_usage(c->arguments, &files, &c->slo)))
+		status = command_usage(self, faulty);
 	else if (c->arguments->event)
 		status = !compare_event(c, &files, &e) ? command_failed(&e) : c->log ? print_list(c) : print(c);
 	else if (is_of_windows(c->arguments, &files))

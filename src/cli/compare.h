@@ -10,8 +10,7 @@ struct compare_arguments {
 	struct global_arguments global;
 	struct source_arguments source;
 	struct option_strings goodput;
-	const char *policy, *html, *a, *b, *before, *after, *event, *gpus, *gpu_price;
-	int64_t settle_ms, length_ms;
+	const char *policy, *html, *a, *b, *before, *after, *event, *settle, *length, *gpus, *gpu_price;
 	bool anyway;
 };
 

@@ -104,6 +104,27 @@ static bool rate_option(const char *name, const char *text, double *value, struc
 	return error_set(e, EXIT_USAGE, "--%s %s: a number above 0 is wanted", name, text);
 }
 
+static bool duration_option(const char *name, const char *text, int64_t least_ms, int64_t *ms, struct error *e)
+{
+	if (!text || (duration_parse(str_from(text), ms) && *ms >= least_ms && *ms <= EVENT_SEARCH_MS))
+		return true;
+	return error_set(e, EXIT_USAGE, "--%s %s: a duration of at most a day is wanted, such as 5m", name, text);
+}
+
+/* The numbers of the options. */
+struct asked {
+	struct around_wish wish;
+	struct side_rates rates;
+};
+
+static bool read_asked(struct asked *a, const struct compare_arguments *args, struct error *e)
+{
+	a->wish = (struct around_wish){ -1, 0 };
+	return duration_option("settle", args->settle, 0, &a->wish.settle_ms, e) &&
+	       duration_option("length", args->length, 1000, &a->wish.length_ms, e) && rate_option("gpus", args->gpus, &a->rates.gpus, e) &&
+	       rate_option("gpu-price", args->gpu_price, &a->rates.price, e);
+}
+
 static struct str window_name(struct comparison *c, const struct around_window *w, const char *what)
 {
 	char from[40], to[40];
@@ -116,10 +137,12 @@ static struct str window_name(struct comparison *c, const struct around_window *
 }
 
 static bool compare_found(struct comparison *c, const struct opened *o, const struct capacity_log *log, const struct capacity_event *event,
-	const struct around_wish *wish, struct error *e)
+	const struct asked *asked, struct error *e)
 {
 	const struct compare_arguments *args = c->arguments;
-	struct event_question question = { .scope = str_from(args->a), .wish = *wish, .policy = &c->policy, .any_mix = args->anyway };
+	struct event_question question = {
+		.scope = str_from(args->a), .wish = asked->wish, .rates = asked->rates, .policy = &c->policy, .any_mix = args->anyway
+	};
 	struct event_answer *answer = ARENA_NEW(&c->arena, struct event_answer);
 
 	if (!rate_option("gpus", args->gpus, &question.rates.gpus, e) ||
@@ -145,17 +168,17 @@ static bool list_events(struct comparison *c, const struct opened *o, struct err
 bool compare_event(struct comparison *c, const struct option_strings *operands, struct error *e)
 {
 	const struct compare_arguments *args = c->arguments;
-	const struct around_wish wish = { args->settle_ms, args->length_ms };
+	struct asked asked;
 	struct opened *o = NEW(struct opened);
 	struct capacity_log log;
 	struct capacity_event found;
-	bool ok = source_open(o, c, operands, e);
+	bool ok = read_asked(&asked, args, e) && source_open(o, c, operands, e);
 
 	if (ok && strcmp(args->event, "list") == 0)
 		ok = list_events(c, o, e);
 	else if (ok)
-		ok = (strcmp(args->event, "last") == 0 ? find_last(c, o, &log, &found, e) : find_at(c, o, &wish, &log, &found, e)) &&
-		     compare_found(c, o, &log, &found, &wish, e);
+		ok = (strcmp(args->event, "last") == 0 ? find_last(c, o, &log, &found, e) : find_at(c, o, &asked.wish, &log, &found, e)) &&
+		     compare_found(c, o, &log, &found, &asked, e);
 	c->opened = o;
 	return ok;
 }

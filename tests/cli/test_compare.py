@@ -240,6 +240,23 @@ class Compare(CliTest):
         self.failed(goodput("compare", "/nowhere/a.jsonl", "/nowhere/b.jsonl"), 65, "nowhere")
         self.failed(goodput("compare", self.folder), 64, "--before")
 
+    def test_event_usage(self):
+        for args, words in ((["x.db", "--before", "a..b"], ["chooses the windows"]), ([], ["of which fleet"]), (["x.db", "--goodput", "ttft:5"], ["pools"])):
+            self.failed(goodput("compare", *args, "--event", "last"), 64, *words)
+        self.failed(goodput("compare", "x.db", "--event", "list", "--settle", "1m"), 64, "compares nothing")
+        self.failed(goodput("compare", "a", "b", "--settle", "1m"), 64, "are of --event")
+        self.failed(goodput("compare", "x.db", "--event", "last", "--settle", "soon"), 64, "--settle soon", "duration")
+        self.failed(goodput("compare", self.path("page.txt", "# TYPE a gauge\na 1\n"), "--event", "last"), 64, "of the past", "store")
+        self.failed(goodput("compare", "pod-a:1", "--event", "last"), 64, "of the past")
+
+    @unittest.skipUnless(os.path.isdir(CASES), "the shared cases are not here")
+    def test_event_of_a_recording(self):
+        case = os.path.join(CASES, "s32-compare-mix-shift")
+        self.failed(goodput("compare", case, "--event", "last"), 3, "no change of capacity", "--event list")
+        self.failed(goodput("compare", case, "--event", "someday"), 64, "neither last nor list nor a time")
+        self.failed(goodput("compare", case, "--event", "last", "--gpus", "-4"), 64, "--gpus -4", "above 0")
+        self.assertEqual(self.document(0, "compare", case, "--event", "list")["events"], [])
+
     @unittest.skipUnless(os.path.isdir(CASES), "the shared cases are not here")
     def test_windows(self):
         case = os.path.join(CASES, "s32-compare-mix-shift")

@@ -115,7 +115,12 @@ class Changes(Case):
         self.assertEqual(kept["windows"]["before"]["from"], windows["before"]["from"])
         self.assertEqual(panels(kept)["ttft_mean"], p["ttft_mean"])
         self.assertEqual(panels(kept)["cost_per_mtok"], p["cost_per_mtok"])
-        page = self.compare(self.store, *args, "--gpus", "8", "--gpu-price", "2", "--color", "never")
+        html = self.shop.path("change.html")
+        page = self.compare(self.store, *args, "--gpus", "8", "--gpu-price", "2", "--color", "never", "--html", html)
+        with open(html, encoding="utf-8") as file:
+            text = file.read()
+        for words in ("Good requests, at least", "Replicas that answer", "scaled to 3", "The load moved"):
+            self.assertIn(words, text)
         for words in ("Event", "scaled to 3", "over time", "GPU-h per M tokens", "cost of M tokens", "not-comparable-load"):
             self.assertIn(words, page.stdout)
 
