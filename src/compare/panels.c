@@ -203,6 +203,8 @@ static bool count_fact(const struct compare_side *side, const char *fact, struct
 	double value;
 
 	*c = (struct counted){ 0 };
+	if (side->label_name.len)
+		return false; /* the server counted for everybody: which part is the label's, nobody knows */
 	for (size_t i = 0; i < side->run_count; i++) {
 		if (!number_parse(records_fact(&side->runs[i]->run, fact), &value))
 			return false;
