@@ -91,6 +91,8 @@ static void add_rulings(const struct compare_result *r, struct buf *out)
 				out, " is %s%s %s worse", only_bound ? "at least " : "", number, is_share(u->item->spec) ? "points" : "%");
 		}
 	}
+	if (!said)
+		buf_add_cstr(out, ": nothing is known of what must not regress");
 }
 
 void compare_sentence(const struct compare_result *r, struct buf *out)

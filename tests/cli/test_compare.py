@@ -216,6 +216,9 @@ class Compare(CliTest):
         a, b = self.path("a.jsonl", records(1)), self.path("b.jsonl", records(1, ttft_scale=1.12, noise=2))
         lax = self.path("lax.yaml", "name: batch\nmust_not_regress:\n  throughput_rps: {margin: 0.2}\n")
         self.assertEqual(self.document(0, "compare", a, b, "--policy", lax)["verdict"]["policy"], "batch")
+        none = self.path("none.yaml", "must_not_regress:\n  evaluation: {margin: 0.05, required: false}\n")
+        d = self.document(3, "compare", a, b, "--policy", none)
+        self.assertEqual(d["verdict"]["text"], "inconclusive: nothing is known of what must not regress")
         bad = self.path("bad.yaml", "must_not_regress:\n  ttft_p98: {margin: 0.2}\n")
         self.failed(goodput("compare", a, b, "--policy", bad), 65, "bad.yaml:2:13", "ttft_p99")
 
