@@ -8,6 +8,7 @@
 struct blocks {
 	int64_t length_ns;
 	int64_t start_ns[COMPARE_RUNS_MAX];
+	int64_t end_ns[COMPARE_RUNS_MAX];
 	size_t first[COMPARE_RUNS_MAX]; /* index of the run's first block */
 	size_t count;
 	double seconds; /* of all windows */
@@ -21,7 +22,8 @@ struct sample_value {
 struct sample {
 	VEC(struct sample_value) v; /* by value */
 	size_t blocks;
-	double *sums; /* of each block: what its requests add above the expected, see sample_quantile ... */
+	double *sums;  /* of each block: what its requests add above the expected, see sample_estimate */
+	double *share; /* of each block: its part of the time; the last one of a run may be longer or shorter than the others */
 	double seconds;
 };
 

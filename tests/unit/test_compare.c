@@ -360,6 +360,39 @@ static void test_independent_requests(void **state)
 	records_fini(&r);
 }
 
+/* A run that is longer than the other: its last block has half as many requests more, which is no unrest. */
+static void test_rest_of_a_run(void **state)
+{
+	enum { EVERY_MS = 500, SECONDS = 324, BLOCK_S = 50 };
+	const struct compare_spec *spec = compare_spec_find(STR("offered_rps"));
+	struct records r;
+	struct compare_side side = { .runs = { &r }, .run_count = 1 };
+	struct blocks blocks;
+	struct sample s;
+	double effective;
+
+	records_init(&r);
+	r.run.window_start_ns = 0;
+	r.run.window_end_ns = SECONDS * INT64_C(1000000000);
+	for (int64_t at_ms = EVERY_MS / 2; at_ms < SECONDS * 1000; at_ms += EVERY_MS) {
+		struct timeline t;
+
+		timeline_init(&t);
+		t.submitted_ns = at_ms * 1000000;
+		VEC_PUSH(&r.requests, t);
+	}
+	blocks_make(&blocks, &side, BLOCK_S * INT64_C(1000000000));
+	assert_int_equal(blocks.count, 6);
+	sample_init(&s);
+	sample_take(&s, &side, &blocks, spec->value, NULL);
+	struct estimate rate = sample_estimate(&s, spec, 0.95, &effective);
+
+	assert_true(fabs(rate.value - 2) < 1e-9);
+	assert_true(rate.high - rate.low < 0.001 * rate.value);
+	sample_fini(&s);
+	records_fini(&r);
+}
+
 /* ---- policies ---- */
 
 static bool read_policy(struct compare_policy *p, struct arena *arena, const char *text, struct error *e)
@@ -410,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_canary),
 		cmocka_unit_test(test_how_long),
 		cmocka_unit_test(test_independent_requests),
+		cmocka_unit_test(test_rest_of_a_run),
 		cmocka_unit_test(test_policies),
 	};
 
