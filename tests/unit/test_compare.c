@@ -269,6 +269,27 @@ static void test_interleaved(void **state)
 	arena_fini(&arena);
 }
 
+/* What was asked for is looked at in every run, not only in the first. */
+static void test_load_of_every_run(void **state)
+{
+	struct pair p;
+
+	pair_run(&p, &calm, &calm);
+	struct records second = p.b;
+
+	second.run.rate = 4;
+	struct compare_side a = { .runs = { &p.a, &p.a }, .run_count = 2 }, b = { .runs = { &p.b, &second }, .run_count = 2 };
+
+	compare_sides(&a, &b, &(struct compare_options){ 0 }, &p.arena, &p.r);
+	assert_int_equal(p.r.reasons[0].obstacle, COMPARE_CONCURRENCY);
+	assert_non_null(strstr(p.r.reasons[0].text, "from 2 to 4/s"));
+	second.run.rate = calm.rate;
+	second.run.concurrency = 8;
+	compare_sides(&a, &b, &(struct compare_options){ 0 }, &p.arena, &p.r);
+	assert_non_null(strstr(p.r.reasons[0].text, "from none to 8"));
+	pair_fini(&p);
+}
+
 /* A canary: two labels in one window. Their shares of traffic may differ; a worse canary fails. */
 static void test_canary(void **state)
 {
@@ -440,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_signatures),
 		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_load_of_every_run),
 		cmocka_unit_test(test_canary),
 		cmocka_unit_test(test_how_long),
 		cmocka_unit_test(test_independent_requests),
