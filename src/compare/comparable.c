@@ -122,17 +122,23 @@ static void take_counts(struct histogram_of *h, const struct compare_side *side,
 	}
 }
 
-/* Total variation distance, less what chance alone gives two samples of one mix. */
-static double distance(const struct histogram_of *a, const struct histogram_of *b, double *by_chance)
+double compare_distance(const double *a, const double *b, size_t count, double *by_chance)
 {
-	double sum = 0;
+	double total_a = 0, total_b = 0, sum = 0;
 
+	for (size_t i = 0; i < count; i++) {
+		total_a += a[i];
+		total_b += b[i];
+	}
+	*by_chance = NAN;
+	if (!(total_a > 0) || !(total_b > 0))
+		return NAN;
 	*by_chance = 0;
-	for (int i = 0; i < OCTAVES; i++) {
-		double pooled = (a->cells[i] + b->cells[i]) / (a->total + b->total);
+	for (size_t i = 0; i < count; i++) {
+		double pooled = (a[i] + b[i]) / (total_a + total_b);
 
-		sum += fabs(a->cells[i] / a->total - b->cells[i] / b->total) / 2;
-		*by_chance += sqrt(pooled * (1 - pooled) * (1 / a->total + 1 / b->total) / (2 * M_PI));
+		sum += fabs(a[i] / total_a - b[i] / total_b) / 2;
+		*by_chance += sqrt(pooled * (1 - pooled) * (1 / total_a + 1 / total_b) / (2 * M_PI));
 	}
 	return sum;
 }
@@ -146,7 +152,7 @@ static void check_lengths(struct compare_result *r, const struct panel_input *in
 	take_counts(&b, in->b, what);
 	if (!a.total || !b.total)
 		return;
-	apart = distance(&a, &b, &by_chance);
+	apart = compare_distance(a.cells, b.cells, OCTAVES, &by_chance);
 	if (apart > 0.1 + 2 * by_chance)
 		compare_add_reason(r, COMPARE_MIX, "%s moved: %.0f %% of requests are of another length (mean %.0f, then %.0f tokens)",
 			name, apart * 100, a.sum / a.total, b.sum / b.total);

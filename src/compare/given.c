@@ -54,15 +54,16 @@ const struct compare_spec *given_spec_find(const char *id)
 	return NULL;
 }
 
-/* How far ends that are of chance lie from the value, for this many standard errors of independent requests. */
-struct width {
-	double quantile; /* of the normal distribution, over that of 95 % */
-};
+/* Intervals are told at 95 % and wanted at another confidence. */
+static double quantile_ratio(double confidence)
+{
+	return normal_quantile((1 + confidence) / 2) / normal_quantile(0.975);
+}
 
 /* Both ends further from the value, as far as chance goes and the figure can be. */
-static struct estimate wider(const struct given_figure *f, const struct estimate *e, enum given_ends ends, struct width w)
+static struct estimate wider(const struct given_figure *f, const struct estimate *e, enum given_ends ends, double confidence)
 {
-	double factor = w.quantile * (ends == GIVEN_REQUESTS ? sqrt(GIVEN_DESIGN) : 1);
+	double factor = quantile_ratio(confidence) * (ends == GIVEN_REQUESTS ? sqrt(GIVEN_DESIGN) : 1);
 	struct estimate x = { e->value, e->value - (e->value - e->low) * factor, e->value + (e->high - e->value) * factor, e->count };
 
 	if (ends == GIVEN_BOUNDS)
@@ -86,54 +87,56 @@ static struct estimate change_of_bounds(const struct compare_panel *p)
 	return e;
 }
 
-static void add_panel(struct compare_result *r, const struct given_figure *f, struct width w)
+/* A count per 1,000 requests, of which the windows finished so many. */
+static void set_counts(struct compare_panel *p, const struct given *g, double confidence)
+{
+	double finished_a = NAN, finished_b = NAN;
+
+	for (size_t i = 0; i < g->figure_count; i++)
+		if (strcmp(g->figures[i].spec->id, "throughput_rps") == 0) {
+			finished_a = g->figures[i].a.value * g->seconds_a;
+			finished_b = g->figures[i].b.value * g->seconds_b;
+		}
+	if (finished_a > 0 && finished_b > 0 && !isnan(p->a.value) && !isnan(p->b.value))
+		panel_set_counts(p, p->a.value * finished_a / 1000, finished_a, p->b.value * finished_b / 1000, finished_b, confidence);
+}
+
+static void add_panel(struct compare_result *r, const struct given *g, const struct given_figure *f, double confidence)
 {
 	struct compare_panel *p = &r->panels[r->panel_count++];
 
 	*p = (struct compare_panel){ .spec = f->spec,
-		.a = wider(f, &f->a, f->ends_a, w),
-		.b = wider(f, &f->b, f->ends_b, w),
+		.a = wider(f, &f->a, f->ends_a, confidence),
+		.b = wider(f, &f->b, f->ends_b, confidence),
 		.unknown_a = f->unknown_a,
 		.unknown_b = f->unknown_b };
 	p->effective_a = (double)f->a.count / GIVEN_DESIGN;
 	p->effective_b = (double)f->b.count / GIVEN_DESIGN;
-	panel_set_change(p, 0.95);
+	panel_set_change(p, confidence);
+	if (f->spec->kind == COMPARE_COUNT)
+		set_counts(p, g, confidence);
 	if (f->ends_a != GIVEN_BOUNDS && f->ends_b != GIVEN_BOUNDS)
 		return;
 	p->change = change_of_bounds(p);
 	p->error = NAN; /* more load leaves them where they are */
 }
 
-double given_distance(const struct given *g)
+static double mix_distance(const struct given *g, double *by_chance)
 {
-	double total_a = 0, total_b = 0, sum = 0;
+	double a[GIVEN_CELLS_MAX], b[GIVEN_CELLS_MAX];
 
 	for (size_t i = 0; i < g->cell_count; i++) {
-		total_a += g->cells[i].a;
-		total_b += g->cells[i].b;
+		a[i] = g->cells[i].a;
+		b[i] = g->cells[i].b;
 	}
-	if (!(total_a > 0) || !(total_b > 0))
-		return NAN;
-	for (size_t i = 0; i < g->cell_count; i++)
-		sum += fabs(g->cells[i].a / total_a - g->cells[i].b / total_b) / 2;
-	return sum;
+	return compare_distance(a, b, g->cell_count, by_chance);
 }
 
-/* What two samples of one mix differ by through chance. */
-static double by_chance(const struct given *g)
+double given_distance(const struct given *g)
 {
-	double total_a = 0, total_b = 0, sum = 0;
+	double by_chance;
 
-	for (size_t i = 0; i < g->cell_count; i++) {
-		total_a += g->cells[i].a;
-		total_b += g->cells[i].b;
-	}
-	for (size_t i = 0; i < g->cell_count; i++) {
-		double pooled = (g->cells[i].a + g->cells[i].b) / (total_a + total_b);
-
-		sum += sqrt(pooled * (1 - pooled) * (1 / total_a + 1 / total_b) / (2 * M_PI));
-	}
-	return sum;
+	return mix_distance(g, &by_chance);
 }
 
 /* On both sides. */
@@ -155,9 +158,9 @@ static void find_obstacles(struct compare_result *r, const struct given *g)
 {
 	const struct compare_panel *prompt = compare_panel(r, "prompt_tokens_mean"), *offered = compare_panel(r, "offered_rps");
 	const struct compare_panel *finished = compare_panel(r, "throughput_rps");
-	double apart = given_distance(g);
+	double by_chance, apart = mix_distance(g, &by_chance);
 
-	if (apart > 0.1 + 2 * by_chance(g))
+	if (apart > 0.1 + 2 * by_chance)
 		compare_add_reason(r, COMPARE_MIX, "prompt lengths moved: %.0f %% of requests are of another length%s", apart * 100,
 			prompt && prompt->change.value > 0 ? ", and longer" : "");
 	if (prompt && fabs(prompt->change.value) > 0.15)
@@ -177,24 +180,22 @@ static void find_obstacles(struct compare_result *r, const struct given *g)
 
 void compare_given(const struct given *g, const struct compare_policy *policy, bool any_mix, struct compare_result *r)
 {
-	double tail;
 	size_t live = 0;
 
 	*r = (struct compare_result){ .seconds_a = g->seconds_a, .seconds_b = g->seconds_b };
 	for (size_t i = 0; i < policy->item_count; i++)
 		for (size_t k = 0; k < g->figure_count; k++)
 			live += is_known(&g->figures[k]) && strcmp(policy->items[i].spec->id, g->figures[k].spec->id) == 0;
-	tail = (1 - policy->confidence) / (double)(live ? live : 1);
-	/* Once as wide as the verdict wants it, and then as it is shown. */
-	const struct width strict = { normal_quantile(1 - tail) / normal_quantile(0.975) }, shown = { 1 };
+	double tail = (1 - policy->confidence) / (double)(live ? live : 1);
 
+	/* Once as wide as the verdict wants it, and then as it is shown. */
 	for (size_t k = 0; k < g->figure_count; k++)
 		if (is_known(&g->figures[k]))
-			add_panel(r, &g->figures[k], strict);
+			add_panel(r, g, &g->figures[k], 1 - 2 * tail);
 	compare_rule_panels(r, policy, tail);
 	r->panel_count = 0;
 	for (size_t k = 0; k < g->figure_count; k++)
-		add_panel(r, &g->figures[k], shown);
+		add_panel(r, g, &g->figures[k], 0.95);
 	find_obstacles(r, g);
 	if (r->reason_count && !any_mix) {
 		r->verdict = COMPARE_NOT_COMPARABLE;

@@ -13,6 +13,8 @@
 extern const struct compare_spec given_specs[]; /* id NULL ends */
 const struct compare_spec *given_spec_find(const char *id);
 
+enum { GIVEN_CELLS_MAX = 128 };
+
 /* What the ends of an estimate are. */
 enum given_ends {
 	GIVEN_REQUESTS, /* 95 % of independent requests: made wider */
@@ -34,7 +36,7 @@ struct given_cell {             /* of prompt lengths: (low, high] */
 struct given {
 	const struct given_figure *figures;
 	size_t figure_count;
-	const struct given_cell *cells;
+	const struct given_cell *cells; /* GIVEN_CELLS_MAX at most */
 	size_t cell_count;
 	double seconds_a, seconds_b;
 	double hit_rate_a, hit_rate_b; /* prefix cache; NaN: not told */

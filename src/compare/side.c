@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { PART_SCRAPES = 4, CELLS_MAX = 128, PARTS_LEAST = 4 };
+enum { PART_SCRAPES = 4, PARTS_LEAST = 4 };
 
 /* What is read of the whole window. Where a panel is named, it is that signal; the others go into goodput and cost. */
 static const struct {
@@ -488,7 +488,7 @@ static void add_cells(const struct side *s, bool is_b, struct given_cell *cells,
 
 		while (k < *count && (cells[k].low != r->cells[i].low || cells[k].high != r->cells[i].high))
 			k++;
-		if (k == CELLS_MAX)
+		if (k == GIVEN_CELLS_MAX)
 			return;
 		if (k == *count)
 			cells[(*count)++] = (struct given_cell){ r->cells[i].low, r->cells[i].high, 0, 0 };
@@ -505,7 +505,7 @@ static double hit_rate(const struct side *s)
 
 void side_pair(struct given *g, struct arena *arena, const struct side *a, const struct side *b)
 {
-	struct given_cell *cells = ARENA_ARRAY(arena, struct given_cell, CELLS_MAX);
+	struct given_cell *cells = ARENA_ARRAY(arena, struct given_cell, GIVEN_CELLS_MAX);
 	struct pairing p = { ARENA_ARRAY(arena, struct given_figure, SIDE_FIGURES_MAX), 0, arena, a, b };
 
 	_Static_assert(ARRAY_LEN(sources) + 12 <= SIDE_FIGURES_MAX, "a place for each figure");
