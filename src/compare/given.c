@@ -154,6 +154,16 @@ static bool any_known(const struct given *g)
 	return false;
 }
 
+/* Has it moved by more than this, and not by chance alone? Of bounds: for certain. */
+static bool has_moved(const struct compare_panel *p, double least)
+{
+	if (!p)
+		return false;
+	if (isnan(p->change.value))
+		return p->change.low > least || p->change.high < -least;
+	return fabs(p->change.value) > least && !(p->change.low <= 0 && p->change.high >= 0);
+}
+
 static void find_obstacles(struct compare_result *r, const struct given *g)
 {
 	const struct compare_panel *prompt = compare_panel(r, "prompt_tokens_mean"), *offered = compare_panel(r, "offered_rps");
@@ -163,13 +173,13 @@ static void find_obstacles(struct compare_result *r, const struct given *g)
 	if (apart > 0.1 + 2 * by_chance)
 		compare_add_reason(r, COMPARE_MIX, "prompt lengths moved: %.0f %% of requests are of another length%s", apart * 100,
 			prompt && prompt->change.value > 0 ? ", and longer" : "");
-	if (prompt && fabs(prompt->change.value) > 0.15)
+	if (has_moved(prompt, 0.15))
 		compare_add_reason(r, COMPARE_MIX, "prompts are %+.0f %% as long: mean %.0f, then %.0f tokens", prompt->change.value * 100,
 			prompt->a.value, prompt->b.value);
 	if (fabs(g->hit_rate_a - g->hit_rate_b) > 0.05)
 		compare_add_reason(r, COMPARE_CACHED, "the cached share of prompts moved from %.0f to %.0f %%", g->hit_rate_a * 100,
 			g->hit_rate_b * 100);
-	if (!g->shares_one_load && offered && fabs(offered->change.value) > 0.15)
+	if (!g->shares_one_load && has_moved(offered, 0.15))
 		compare_add_reason(r, COMPARE_CONCURRENCY, "arrivals moved from %.3g to %.3g/s", offered->a.value, offered->b.value);
 	if (finished && (finished->a.value * g->seconds_a < FINISHED_LEAST || finished->b.value * g->seconds_b < FINISHED_LEAST))
 		compare_add_reason(r, COMPARE_TOO_FEW, "%.0f requests finished, then %.0f: below %d nothing can be told",

@@ -72,6 +72,26 @@ static void test_calm_passes(void **state)
 	assert_int_equal(s.result.reason_count, 0);
 }
 
+/* Arrivals of short windows differ by chance: that is no other load. */
+static void test_load_by_chance(void **state)
+{
+	struct scene s;
+
+	scene_calm(&s);
+	scene_add(&s, "offered_rps", within(1, 0.3, 60), within(1.2, 0.3, 72), GIVEN_PARTS);
+	scene_compare(&s);
+	assert_int_equal(s.result.reason_count, 0);
+	scene_calm(&s);
+	scene_add(&s, "offered_rps", within(1, 0.03, 6000), within(1.2, 0.03, 7200), GIVEN_PARTS);
+	scene_compare(&s);
+	assert_int_equal(s.result.verdict, COMPARE_NOT_COMPARABLE);
+	assert_int_equal(s.result.reasons[0].obstacle, COMPARE_CONCURRENCY);
+	scene_calm(&s); /* for certain, though no value is known */
+	scene_add(&s, "offered_rps", between(1, 1.1), between(2, NAN), GIVEN_BOUNDS);
+	scene_compare(&s);
+	assert_int_equal(s.result.reasons[0].obstacle, COMPARE_CONCURRENCY);
+}
+
 /* None before and many now is worse; none on both sides is not. */
 static void test_preemptions(void **state)
 {
@@ -176,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calm_passes),
+		cmocka_unit_test(test_load_by_chance),
 		cmocka_unit_test(test_preemptions),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_ends_that_can_be),
