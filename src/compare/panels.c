@@ -174,7 +174,7 @@ static void set_change(struct compare_panel *p, double confidence, double log_er
 		p->change = (struct estimate){ NAN, NAN, NAN, p->a.count };
 }
 
-static double log_error(const struct compare_panel *p, const struct sample *a, const struct sample *b, bool matched, double confidence)
+static double log_error(const struct compare_panel *p, struct sample *a, struct sample *b, bool matched, double confidence)
 {
 	switch (p->spec->kind) {
 	case COMPARE_QUANTILE: return sample_quantile_error(a, b, p->spec->q, matched, confidence);

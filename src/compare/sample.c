@@ -368,14 +368,14 @@ static void draw_blocks(struct rng *r, uint32_t *weight, size_t blocks)
 }
 
 /* The number of requests of each block, in the place of the sums. */
-static void count_blocks(const struct sample *s)
+static void count_blocks(struct sample *s)
 {
 	memset(s->sums, 0, s->blocks * sizeof *s->sums);
 	VEC_EACH (&s->v, v)
 		s->sums[v->block]++;
 }
 
-double sample_quantile_error(const struct sample *a, const struct sample *b, double q, bool matched, double confidence)
+double sample_quantile_error(struct sample *a, struct sample *b, double q, bool matched, double confidence)
 {
 	double tail = q > 0.5 ? 1 - q : q, sum = 0, squares = 0, factor;
 	size_t fewer = a->blocks < b->blocks ? a->blocks : b->blocks, drawn = 0;

@@ -44,9 +44,9 @@ struct estimate sample_estimate(struct sample *s, const struct compare_spec *spe
 /* Correlation of two samples' block sums where blocks are matched; never below 0. */
 double sample_correlation(const struct sample *a, const struct sample *b);
 
-/* Standard error of log(quantile of b / quantile of a), by drawing whole blocks again and again (the same ones on both sides where they are
- * matched), widened for their small number. NaN when the tail is next to empty. */
-double sample_quantile_error(const struct sample *a, const struct sample *b, double q, bool matched, double confidence);
+/* Overwrites the block sums. Standard error of log(quantile of b / quantile of a), by drawing whole blocks again and again (the same ones
+ * on both sides where they are matched), widened for their small number. NaN when the tail is next to empty. */
+double sample_quantile_error(struct sample *a, struct sample *b, double q, bool matched, double confidence);
 
 /* Standard error of log(b / a) of two means or rates, from the block sums that sample_estimate left: of matched blocks their differences,
  * so that what both sides have in common cancels. `total_a`, `total_b`: what the sums are shares of. */
