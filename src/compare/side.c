@@ -367,7 +367,10 @@ static struct told told_parts(
 
 	if (is_level && !isnan(parts.value))
 		return (struct told){ parts, GIVEN_PARTS, STR_EMPTY };
-	if (!isnan(t.e.value) && !isnan(parts.low)) {
+	if (isnan(t.e.value))
+		return t;
+	t.e.low = t.e.high = NAN; /* of a share of tokens: those of a prompt come together, so each tells nothing by itself */
+	if (!isnan(parts.low)) {
 		double reach = (parts.high - parts.value) * scale;
 
 		t.e.low = fmax(0, t.e.value - reach);

@@ -266,6 +266,8 @@ class Compare(CliTest):
         d = self.document(3, "compare", case, "--before", "before", "--after", "after")
         self.assertEqual(d["reasons"][0]["id"], "not-comparable-mix")
         self.assertAlmostEqual(d["prompt_mix"]["distance"], 0.4)
+        cached = {p["id"]: p for p in d["panels"]}["cached_share"]
+        self.assertNotIn("low", cached["a"])
         self.failed(goodput("compare", case, "--before", "never", "--after", "after"), 64, "never")
 
 
