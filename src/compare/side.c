@@ -339,7 +339,7 @@ static struct told told_reading(const struct side *s, const struct reading *r, d
 	return t;
 }
 
-/* The mean of the parts with Student's interval; NaN ends for few. */
+/* The mean of the parts with Student's interval; NaN ends for few, nothing where most are not known. */
 static struct estimate parts_mean(const struct side *s, size_t offset)
 {
 	double values[SIDE_PARTS_MAX];
@@ -353,7 +353,9 @@ static struct estimate parts_mean(const struct side *s, size_t offset)
 	}
 	struct estimate e = mean_estimate(values, count, 0.95);
 
-	if (count < PARTS_LEAST || count * 2 < s->part_count)
+	if (count * 2 < s->part_count)
+		return (struct estimate){ NAN, NAN, NAN, 0 }; /* they stand for less than half of the window */
+	if (count < PARTS_LEAST)
 		e.low = e.high = NAN;
 	return e;
 }
