@@ -209,7 +209,7 @@ static const char *faulty_event(const struct compare_arguments *a, const struct 
 	if (a->before || a->after || a->b)
 		return "--event chooses the windows: --before, --after and --b do not go with it (--a names a pool)";
 	if (!slo_set_is_empty(slo))
-		return "objectives of a monitor are those of its pools (slo: in --config or --pools-file): --goodput does not go with "
+		return "objectives of a monitor are those of its pools (slo: in --config or --pools): --goodput does not go with "
 		       "--event";
 	if (list && (has_event_options(a) || a->a || a->policy || a->html || a->anyway))
 		return "--event list compares nothing: only where to look and --json go with it";
