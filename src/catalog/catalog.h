@@ -235,6 +235,7 @@ struct pool_spec {
 	struct str class_name;                    /* "interactive" (default), "batch" */
 	double slo_ttft_s, slo_tpot_s, slo_e2e_s; /* NAN when not given */
 	double memory_limit_bytes;                /* NAN when not given */
+	double gpus, gpu_price;                   /* of a replica; what one costs in an hour; NAN when not given */
 };
 
 struct catalog {

@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-static const char *const pool_keys[] = { "name", "match", "role", "class", "success", "slo", "memory_limit", "disabled", NULL };
+static const char *const pool_keys[] = { "name", "match", "role", "class", "success", "slo", "memory_limit", "gpus", "gpu_price",
+	"disabled", NULL };
 static const char *const slo_keys[] = { "ttft", "tpot", "e2e", NULL };
 static const char *const role_names[] = { "mixed", "prefill", "decode", "pooling", NULL };
 
@@ -28,7 +29,9 @@ static struct pool_spec *pool_entry(struct loader *l, struct str name)
 			.slo_ttft_s = NAN,
 			.slo_tpot_s = NAN,
 			.slo_e2e_s = NAN,
-			.memory_limit_bytes = NAN };
+			.memory_limit_bytes = NAN,
+			.gpus = NAN,
+			.gpu_price = NAN };
 		VEC_PUSH(&l->catalog->pools, pool);
 	}
 	return pool;
@@ -147,6 +150,18 @@ static bool load_memory_limit(const struct yaml *map, struct pool_spec *pool, st
 	       yaml_error(memory, e, "memory_limit: expected bytes such as 64GiB, 80GB or 68719476736");
 }
 
+/* GPUs of a replica, and the price of one for an hour: in whichever currency, which nobody here converts. */
+static bool load_gpus(const struct yaml *map, struct pool_spec *pool, struct error *e)
+{
+	if (!yaml_get_double(map, "gpus", &pool->gpus, e) || !yaml_get_double(map, "gpu_price", &pool->gpu_price, e))
+		return false;
+	if (!isnan(pool->gpus) && !(pool->gpus > 0 && pool->gpus <= 1e6))
+		return yaml_error(yaml_get(map, "gpus"), e, "gpus: expected how many GPUs a replica has, such as 4");
+	if (!isnan(pool->gpu_price) && !(pool->gpu_price > 0 && pool->gpu_price < 1e9))
+		return yaml_error(yaml_get(map, "gpu_price"), e, "gpu_price: expected what a GPU costs in an hour, such as 2.5");
+	return true;
+}
+
 static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
 {
 	struct str name;
@@ -159,7 +174,7 @@ static bool load_pool(struct loader *l, const struct yaml *map, struct error *e)
 	bool disabled = false;
 
 	if (!yaml_get_bool(map, "disabled", &disabled, e) || !load_match(l, map, pool, e) || !load_class(map, &pool->class_name, e) ||
-		!load_success(map, pool, e) || !load_slo(map, pool, e) || !load_memory_limit(map, pool, e))
+		!load_success(map, pool, e) || !load_slo(map, pool, e) || !load_memory_limit(map, pool, e) || !load_gpus(map, pool, e))
 		return false;
 	if (role >= 0) {
 		pool->role = (enum pool_role)role;

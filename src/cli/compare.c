@@ -23,6 +23,17 @@ static const struct option_spec compare_options[] = {
 		.help = "Window of side A, of a recording or a Prometheus: two times, or names of moments." },
 	{ "after", 0, OPTION_STRING, AT(after), .argument = "A..B",
 		.help = "Window of side B. One of the two alone is that of both sides." },
+	{ "event", 0, OPTION_STRING, AT(event), .argument = "TIME|last|list",
+		.help = "Before and after a change of capacity: an annotation (deploy, rollout, capacity) or targets that came or went, by "
+			"its "
+			"time, or the last one; any other time will do as well. Windows are chosen. list: what is known of the last 24 "
+			"hours." },
+	{ "settle", 0, OPTION_STRING, AT(settle), .argument = "DURATION",
+		.help = "Of an event: the time behind it that belongs to neither side (3m)." },
+	{ "length", 0, OPTION_STRING, AT(length), .argument = "DURATION", .help = "Of an event: how long the windows are at most (30m)." },
+	{ "gpus", 0, OPTION_STRING, AT(gpus), .argument = "N", .help = "Of an event: GPUs of a replica, where no pool says it (gpus)." },
+	{ "gpu-price", 0, OPTION_STRING, AT(gpu_price), .argument = "AMOUNT",
+		.help = "Of an event: what a GPU costs in an hour, where no pool says it (gpu_price)." },
 	{ "anyway", 0, OPTION_FLAG, AT(anyway), .help = "Judge although the sides are not comparable; the reasons are told all the same." },
 	{ "html", 0, OPTION_STRING, AT(html), .argument = "FILE", .help = "Write a page with charts, complete in itself." },
 	{ 0 },
@@ -147,8 +158,7 @@ static bool write_html(const struct comparison *c, struct error *e)
 
 static int print(const struct comparison *c)
 {
-	static const int statuses[] = { EXIT_FINE, EXIT_CRITICAL, EXIT_UNKNOWN, EXIT_UNKNOWN };
-	int status = statuses[c->result.verdict];
+	int status = compare_exit_status(c->result.verdict);
 	struct error e = { 0 };
 	struct page page;
 
@@ -166,9 +176,59 @@ static int print(const struct comparison *c)
 	return status;
 }
 
+static int print_list(const struct comparison *c)
+{
+	struct page page;
+	int status;
+
+	page_init(&page, (enum color_when)c->arguments->global.color);
+	if (c->arguments->global.json)
+		compare_event_list_json(&page.out, c->log);
+	else
+		compare_event_list(&page, c->log);
+	status = c->arguments->global.json ? page_output_document(&page, EXIT_FINE) : page_output(&page, EXIT_FINE);
+	page_fini(&page);
+	return status;
+}
+
 static bool is_of_windows(const struct compare_arguments *a, const struct option_strings *files)
 {
 	return a->before || a->after || a->source.prometheus.url || (files->count && file_is_folder(files->items[0]));
+}
+
+static bool has_event_options(const struct compare_arguments *a)
+{
+	return a->settle || a->length || a->gpus || a->gpu_price;
+}
+
+/* What does not go together is refused: nothing is left out without a word. NULL: it does. */
+static const char *faulty_event(const struct compare_arguments *a, const struct option_strings *files, const struct slo_set *slo)
+{
+	bool list = strcmp(a->event, "list") == 0;
+
+	if (a->before || a->after || a->b)
+		return "--event chooses the windows: --before, --after and --b do not go with it (--a names a pool)";
+	if (!slo_set_is_empty(slo))
+		return "objectives of a monitor are those of its pools (slo: in --config or --pools): --goodput does not go with "
+		       "--event";
+	if (list && (has_event_options(a) || a->a || a->policy || a->html || a->anyway))
+		return "--event list compares nothing: only where to look and --json go with it";
+	if (!files->count && !a->source.prometheus.url)
+		return "of which fleet? a store, a recording, the address of a running serve, or --prometheus";
+	return NULL;
+}
+
+static const char *faulty_usage(const struct compare_arguments *a, const struct option_strings *files, const struct slo_set *slo)
+{
+	if (a->event)
+		return faulty_event(a, files, slo);
+	if (has_event_options(a))
+		return "--settle, --length, --gpus and --gpu-price are of --event";
+	if (is_of_windows(a, files) && !a->before && !a->after && !(a->a && a->b))
+		return "which windows? --before A..B --after C..D, --event last, or --a and --b for two parts of one";
+	if (!is_of_windows(a, files) && files->count < (a->a && a->b ? 1 : 2))
+		return "two files of records are wanted, A and B";
+	return NULL;
 }
 
 static int compare_run(const struct command *self, void *arguments, const struct option_strings *operands)
@@ -177,21 +237,22 @@ static int compare_run(const struct command *self, void *arguments, const struct
 	struct loaded *l = NEW(struct loaded);
 	struct option_strings files = { 0 };
 	struct error e = { 0 };
+	const char *faulty;
 	int status;
 
 	c->arguments = arguments;
 	arena_init(&c->arena);
 	if (!split_operands(c, operands, &files, &e) || !read_policy(c, &e))
 		status = command_failed(&e);
-	else if (is_of_windows(c->arguments, &files) && !c->arguments->before && !c->arguments->after &&
-		 !(c->arguments->a && c->arguments->b))
-		status = command_usage(self, "which windows? --before A..B --after C..D, or --a and --b for two parts of one");
+	else if ((faulty = faulty_usage(c->arguments, &files, &c->slo)))
+		status = command_usage(self, faulty);
+	else if (c->arguments->event)
+		status = !compare_event(c, &files, &e) ? command_failed(&e) : c->log ? print_list(c) : print(c);
 	else if (is_of_windows(c->arguments, &files))
 		status = compare_windows(c, &files, &e) ? print(c) : command_failed(&e);
-	else if (files.count < (c->arguments->a && c->arguments->b ? 1 : 2))
-		status = command_usage(self, "two files of records are wanted, A and B");
 	else
 		status = compare_records(c, l, &files, &e) ? print(c) : command_failed(&e);
+	compare_event_close(c);
 	for (size_t i = 0; i < l->count; i++)
 		records_fini(&l->runs[i]);
 	arena_fini(&c->arena);
@@ -206,18 +267,22 @@ const struct command command_compare = {
 	.summary = "before and after side by side, and whether to promote",
 	.synopsis = (const char *const[]){ "[OPTIONS] A.jsonl B.jsonl [A2.jsonl B2.jsonl...]",
 		"[OPTIONS] RUN.jsonl --a LABEL=VALUE --b LABEL=VALUE", "[OPTIONS] RECORDING --before A..B --after C..D",
-		"[OPTIONS] --prometheus URL --before A..B --after C..D", NULL },
-	.description = "Compares two runs that goodput bench --records wrote, several of them in turn (A B A B), two windows of a "
-		       "recording or a Prometheus, or "
-		       "two parts of one (a canary). The same panels stand side by side with the change and its interval.\n\n"
-		       "It refuses, with the reason, when the two are no like for like: another mix of prompts, another cached share, "
-		       "another load, or a client "
-		       "that was the bottleneck. A checkpoint that only talks longer is judged.\n\n"
-		       "The verdict is that of a policy: what must not regress, and by how much. More tokens per second never buy a "
-		       "regression back. When the "
-		       "run was too short to tell, it says how long it would have to be. The same workload and seed on both sides see far "
-		       "smaller differences.\n\n"
-		       "The exit status is 0 when it passes, 2 when it fails, 3 when it is inconclusive or not comparable.",
+		"[OPTIONS] --prometheus URL --before A..B --after C..D", "[OPTIONS] STORE|RECORDING|URL --event TIME|last|list", NULL },
+	.description =
+		"Compares two runs that goodput bench --records wrote, several of them in turn (A B A B), two windows of a "
+		"recording or a Prometheus, or "
+		"two parts of one (a canary). The same panels stand side by side with the change and its interval.\n\n"
+		"It refuses, with the reason, when the two are no like for like: another mix of prompts, another cached share, "
+		"another load, or a client "
+		"that was the bottleneck. A checkpoint that only talks longer is judged.\n\n"
+		"The verdict is that of a policy: what must not regress, and by how much. More tokens per second never buy a "
+		"regression back. When the "
+		"run was too short to tell, it says how long it would have to be. The same workload and seed on both sides see far "
+		"smaller differences.\n\n"
+		"With --event it looks at a change of capacity: what was told as an annotation, or targets that came or went for good. "
+		"The windows before and after it are chosen (equal, without the time to settle, ending where other events or the data do), "
+		"and the cost of what was done in them is told. What else changed in the meantime is named: it is no A against B.\n\n"
+		"The exit status is 0 when it passes, 2 when it fails, 3 when it is inconclusive or not comparable.",
 	.examples = (const struct example[]){ { "goodput compare before.jsonl after.jsonl --goodput ttft:500 tpot:50",
 						      "Is the new setting worse anywhere?" },
 		{ "goodput compare a1.jsonl b1.jsonl a2.jsonl b2.jsonl --policy batch.yaml --html report.html",
@@ -227,6 +292,8 @@ const struct command command_compare = {
 		{ "goodput compare --prometheus http://prom:9090 --before 2026-01-15T02:00:00Z..2026-01-15T03:00:00Z --after "
 		  "2026-01-15T04:00:00Z..2026-01-15T05:00:00Z",
 			"Before and after a roll-out, as a Prometheus saw it." },
+		{ "goodput compare goodput.db --event last --gpus 4 --gpu-price 2.5", "What did the last scaling bring, and cost?" },
+		{ "goodput compare http://127.0.0.1:9470 --event list", "What a running serve knows of changes of capacity." },
 		{ NULL, NULL } },
 	.tables = compare_tables,
 	.arguments_size = sizeof(struct compare_arguments),

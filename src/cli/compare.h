@@ -4,15 +4,17 @@
 
 #include "cli/arguments.h"
 #include "cli/page.h"
-#include "compare/given.h"
+#include "compare/print.h"
 
 struct compare_arguments {
 	struct global_arguments global;
 	struct source_arguments source;
 	struct option_strings goodput;
-	const char *policy, *html, *a, *b, *before, *after;
+	const char *policy, *html, *a, *b, *before, *after, *event, *settle, *length, *gpus, *gpu_price;
 	bool anyway;
 };
+
+struct opened;
 
 /* All that a comparison is shown from. */
 struct comparison {
@@ -26,6 +28,10 @@ struct comparison {
 	const struct compare_side *side_a, *side_b;
 	/* of windows */
 	const struct given *given;
+	/* of an event: the answer, or the list that was asked for; what it was read from, until compare_event_close */
+	const struct event_answer *event;
+	struct capacity_log *log;
+	struct opened *opened;
 };
 
 /* compare_windows.c: fills result, names and `given`. */
@@ -36,10 +42,14 @@ void compare_page(struct page *p, const struct comparison *c);
 void compare_json(const struct comparison *c, struct buf *out);
 /* compare_html.c */
 void compare_html(const struct comparison *c, struct buf *out);
-/* One sentence: "fail: TTFT P99 is 12 % worse (5 to 19 %)" */
-void compare_sentence(const struct comparison *c, struct buf *out);
-/* "+12 %", "-0.4 points", "+5 to +19 %"; "no bound" where there is none. */
-void compare_change_phrase(const struct compare_panel *p, struct buf *out);
-void compare_value_phrase(const struct estimate *e, const struct compare_spec *spec, struct buf *out);
+/* compare_event.c: fills result, names, `given` and `event`, or `log` for --event list. */
+bool compare_event(struct comparison *c, const struct option_strings *operands, struct error *e);
+void compare_event_close(struct comparison *c);
+/* compare_event_page.c: the parts of the page of an event. */
+void compare_event_head(struct page *p, const struct event_answer *a);
+void compare_event_notes(struct page *p, const struct event_answer *a);
+void compare_event_chart(struct page *p, const struct event_answer *a);
+void compare_event_list(struct page *p, const struct capacity_log *log);
+void compare_event_list_json(struct buf *out, const struct capacity_log *log);
 
 #endif

@@ -118,6 +118,70 @@ static void goodput_chart(const struct comparison *c, struct arena *arena, struc
 	html_charts_close(out);
 }
 
+/* One line a side, in the order of time; the gap is the event with the time to settle. */
+static size_t event_series(const struct side *s, int64_t start_ms, size_t offset, double *x, double *y)
+{
+	for (size_t i = 0; i < s->part_count; i++) {
+		x[i] = (double)(s->parts[i].from_ms - start_ms) / 60000;
+		y[i] = *(const double *)((const char *)&s->parts[i] + offset);
+	}
+	return s->part_count;
+}
+
+static void event_chart(
+	const struct event_answer *a, const char *title, const char *unit, size_t offset, struct arena *arena, struct buf *out)
+{
+	static const struct html_column columns[] = { { "from, minutes", true }, { "side", false }, { "value", true } };
+	const struct side *sides[] = { &a->before, &a->after };
+	double *numbers = ARENA_ARRAY(arena, double, 4 * SIDE_PARTS_MAX);
+	struct str *cells = ARENA_ARRAY(arena, struct str, 3 * 2 * SIDE_PARTS_MAX);
+	struct html_series series[2];
+	size_t rows = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+		double *x = numbers + 2 * i * SIDE_PARTS_MAX, *y = x + SIDE_PARTS_MAX;
+		size_t count = event_series(sides[i], a->windows.before.from_ms, offset, x, y);
+
+		series[i] = (struct html_series){
+			.name = i ? STR("B, after") : STR("A, before"), .x = x, .y = y, .count = count, .steps = true
+		};
+		for (size_t k = 0; k < count; k++, rows++) {
+			cells[3 * rows] = arena_printf(arena, "%.1f", x[k]);
+			cells[3 * rows + 1] = i ? STR("after") : STR("before");
+			cells[3 * rows + 2] = isnan(y[k]) ? STR_EMPTY : arena_printf(arena, "%.3g", y[k]);
+		}
+	}
+	const struct html_mark mark = { a->event.text.len ? a->event.text : STR("event"),
+		(double)(a->event.t_ms - a->windows.before.from_ms) / 60000, true };
+	const struct html_table table = {
+		.caption = str_from(title), .columns = columns, .column_count = 3, .cells = cells, .row_count = rows
+	};
+	const struct html_chart chart = { .title = str_from(title),
+		.x = { .label = STR("time, minutes"), .from = NAN, .to = NAN },
+		.y = { .label = str_from(unit), .from = NAN, .to = NAN },
+		.series = series,
+		.series_count = 2,
+		.marks = &mark,
+		.mark_count = 1,
+		.table = &table };
+
+	html_chart(out, &chart);
+}
+
+static void event_charts(const struct event_answer *a, struct arena *arena, struct buf *out)
+{
+	for (size_t i = 0; i < a->note_count; i++)
+		html_paragraph(out, a->notes[i]);
+	if (!a->before.part_count && !a->after.part_count)
+		return;
+	html_charts_open(out);
+	event_chart(a, "Good requests, at least", "requests/s", offsetof(struct side_part, good_low), arena, out);
+	event_chart(a, "Finished requests", "requests/s", offsetof(struct side_part, finished), arena, out);
+	event_chart(a, "Output tokens", "tokens/s", offsetof(struct side_part, output_tokens), arena, out);
+	event_chart(a, "Replicas that answer", "replicas", offsetof(struct side_part, up), arena, out);
+	html_charts_close(out);
+}
+
 static void rulings(const struct comparison *c, struct arena *arena, struct buf *out)
 {
 	static const struct html_column columns[] = { { "must not regress", false }, { "worse by", true }, { "at most", true },
@@ -172,7 +236,7 @@ void compare_html(const struct comparison *c, struct buf *out)
 
 	arena_init(&arena);
 	buf_init(&sentence, 1 << 16);
-	compare_sentence(c, &sentence);
+	compare_sentence(&c->result, &sentence);
 	html_open(out, STR("goodput compare"), arena_printf(&arena, "A: " STR_FMT "; B: " STR_FMT, STR_ARG(c->name_a), STR_ARG(c->name_b)));
 	html_verdict(out, tones[c->result.verdict], buf_str(&sentence));
 	for (size_t i = 0; i < c->result.reason_count; i++)
@@ -183,6 +247,8 @@ void compare_html(const struct comparison *c, struct buf *out)
 	html_section_open(out, STR("Before and after"));
 	if (c->side_a)
 		goodput_chart(c, &arena, out);
+	if (c->event)
+		event_charts(c->event, &arena, out);
 	changes(c, &arena, out);
 	for (size_t i = 0; i < c->result.signature_count; i++)
 		html_paragraph(out, str_from(c->result.signatures[i]));

@@ -6,64 +6,9 @@
 
 #include <math.h>
 
-/* ---- phrases ---- */
-
 static bool is_share(const struct compare_spec *s)
 {
 	return s->kind == COMPARE_SHARE;
-}
-
-static void percent(struct buf *out, double value, const char *unit)
-{
-	char number[32];
-
-	number_phrase(fabs(value) * 100, number);
-	buf_printf(out, "%s%s%s", value < -1e-11 ? "-" : "+", number, unit);
-}
-
-void compare_change_phrase(const struct compare_panel *p, struct buf *out)
-{
-	const char *unit = is_share(p->spec) ? " points" : " %";
-
-	if (isnan(p->change.value)) {
-		buf_add_cstr(out, "unknown");
-		return;
-	}
-	percent(out, p->change.value, unit);
-	if (isnan(p->change.low) && isnan(p->change.high))
-		return;
-	buf_add_cstr(out, " (");
-	if (isnan(p->change.low))
-		buf_add_cstr(out, "no bound");
-	else
-		percent(out, p->change.low, "");
-	buf_add_cstr(out, " to ");
-	if (isnan(p->change.high))
-		buf_add_cstr(out, "no bound");
-	else
-		percent(out, p->change.high, "");
-	buf_add_c(out, ')');
-}
-
-void compare_value_phrase(const struct estimate *e, const struct compare_spec *spec, struct buf *out)
-{
-	double scale = is_share(spec) ? 100 : 1;
-	const char *unit = is_share(spec)                      ? " %"
-			   : strcmp(spec->unit, "1") == 0      ? ""
-			   : strcmp(spec->unit, "1/s") == 0    ? "/s"
-			   : strcmp(spec->unit, "tokens") == 0 ? "tok"
-							       : spec->unit;
-	bool bound = isnan(e->value);
-	double shown = bound ? isnan(e->low) ? e->high : e->low : e->value;
-	char number[32];
-
-	if (isnan(shown)) {
-		buf_add_cstr(out, "unknown");
-		return;
-	}
-	number_phrase(shown * scale, number);
-	buf_printf(out, "%s%s%s%s", bound ? isnan(e->low) ? "at most " : "at least " : "", number, *unit && !strchr(" /", *unit) ? " " : "",
-		unit);
 }
 
 static void duration_phrase(double seconds, char text[64])
@@ -85,39 +30,6 @@ static const char *ruling_word(const struct compare_ruling *u)
 	case COMPARE_FAIL: return "worse";
 	default: return "open";
 	}
-}
-
-void compare_sentence(const struct comparison *c, struct buf *out)
-{
-	const struct compare_result *r = &c->result;
-	size_t said = 0;
-
-	buf_printf(out, "%s", compare_verdict_name(r->verdict));
-	if (r->verdict == COMPARE_NOT_COMPARABLE) {
-		buf_printf(out, ": %s", r->reasons[0].text);
-		return;
-	}
-	if (r->verdict == COMPARE_PASS) {
-		buf_add_cstr(out, ": nothing that must not regress is worse by its margin");
-		return;
-	}
-	for (size_t i = 0; i < r->ruling_count; i++) {
-		const struct compare_ruling *u = &r->rulings[i];
-
-		if (u->verdict != r->verdict || u->left_out)
-			continue;
-		buf_printf(out, "%s%s", said++ ? ", " : ": ", u->item->spec->title);
-		if (u->verdict == COMPARE_FAIL) {
-			char number[32];
-
-			number_phrase(u->worse * 100, number);
-			buf_printf(out, " is %s %s worse", number, is_share(u->item->spec) ? "points" : "%");
-		}
-	}
-	const struct compare_panel *tokens = compare_panel(r, "output_tokens_per_s");
-
-	if (r->verdict == COMPARE_FAIL && tokens && tokens->change.value > 0.02)
-		buf_printf(out, "; %+.0f %% output tokens/s do not buy that back", tokens->change.value * 100);
 }
 
 /* ---- for people ---- */
@@ -148,6 +60,26 @@ static void panels_page(struct page *p, const struct comparison *c)
 		page_line(p);
 	}
 	buf_fini(&cell);
+}
+
+/* Each reason once, for the sides that have it. */
+static void unknown_page(struct page *p, const struct compare_result *r)
+{
+	for (size_t i = 0; i < 2 * r->panel_count; i++) {
+		const struct compare_panel *panel = &r->panels[i / 2];
+		struct str why = i % 2 ? panel->unknown_b : panel->unknown_a;
+		bool said = false;
+		struct buf text;
+
+		for (size_t k = i % 2; k < i; k += 2)
+			said = said || str_eq(why, k % 2 ? r->panels[k / 2].unknown_b : r->panels[k / 2].unknown_a);
+		if (!why.len || said)
+			continue;
+		buf_init(&text, 4096);
+		buf_printf(&text, "of %s: " STR_FMT, i % 2 ? "B" : "A", STR_ARG(why));
+		page_field(p, "unknown", STYLE_UNKNOWN, 10, buf_str(&text));
+		buf_fini(&text);
+	}
 }
 
 static void ruling_phrase(const struct compare_ruling *u, struct buf *out)
@@ -228,12 +160,14 @@ static void head_page(struct page *p, const struct comparison *c)
 	struct buf sentence;
 
 	buf_init(&sentence, 1 << 16);
-	compare_sentence(c, &sentence);
+	compare_sentence(&c->result, &sentence);
 	/* The word in colour, the rest beside it. */
 	const char *word = compare_verdict_name(c->result.verdict);
 
 	page_field(p, word, styles[c->result.verdict], (int)strlen(word) + 2, str_skip(buf_str(&sentence), strlen(word) + 2));
 	buf_fini(&sentence);
+	if (c->event)
+		compare_event_head(p, c->event);
 	duration_phrase(c->result.seconds_a, a);
 	duration_phrase(c->result.seconds_b, b);
 	page_print(p, STYLE_PLAIN, "A: " STR_FMT " (%s)", STR_ARG(c->name_a), a);
@@ -241,7 +175,8 @@ static void head_page(struct page *p, const struct comparison *c)
 	page_print(p, STYLE_PLAIN, "B: " STR_FMT " (%s)", STR_ARG(c->name_b), b);
 	page_line(p);
 	page_field(p, "", STYLE_DIM, 0,
-		!c->side_a ? STR("Windows of a monitor: single requests are not known, so intervals are wide. bench --records sees more.")
+		c->event     ? STR("Before and after is not A against B. Single requests are not known, so intervals are wide.")
+		: !c->side_a ? STR("Windows of a monitor: single requests are not known, so intervals are wide. bench --records sees more.")
 		: c->result.matched
 			? STR("The same requests at the same times: what both sides have in common cancels.")
 			: STR("Other requests, or other times: the same workload and seed on both sides would see smaller differences."));
@@ -255,11 +190,16 @@ void compare_page(struct page *p, const struct comparison *c)
 	for (size_t i = 0; i < r->reason_count; i++) {
 		page_field(p, compare_obstacle_name(r->reasons[i].obstacle), STYLE_WARNING, 24, str_from(r->reasons[i].text));
 	}
+	if (c->event) {
+		compare_event_notes(p, c->event);
+		compare_event_chart(p, c->event);
+	}
 	page_gap(p);
 	if (r->verdict != COMPARE_NOT_COMPARABLE)
 		rulings_page(p, c);
 	page_gap(p);
 	panels_page(p, c);
+	unknown_page(p, r);
 	for (size_t i = 0; i < r->signature_count; i++) {
 		page_gap(p);
 		page_field(p, "Looks like", STYLE_PLAIN, 12, str_from(r->signatures[i]));
@@ -269,117 +209,18 @@ void compare_page(struct page *p, const struct comparison *c)
 
 /* ---- for scripts ---- */
 
-static void panels_json(struct json *j, const struct compare_result *r)
-{
-	json_open(j, "panels", '[');
-	for (size_t i = 0; i < r->panel_count; i++) {
-		const struct compare_panel *p = &r->panels[i];
-
-		json_open(j, NULL, '{');
-		json_text(j, "id", str_from(p->spec->id));
-		json_text(j, "title", str_from(p->spec->title));
-		json_text(j, "unit", str_from(p->spec->unit));
-		estimate_json(j, "a", &p->a);
-		estimate_json(j, "b", &p->b);
-		json_text(j, "change_is", is_share(p->spec) ? STR("difference") : STR("relative"));
-		estimate_json(j, "change", &p->change);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void rulings_json(struct json *j, const struct compare_result *r)
-{
-	json_open(j, "rulings", '[');
-	for (size_t i = 0; i < r->ruling_count; i++) {
-		const struct compare_ruling *u = &r->rulings[i];
-
-		json_open(j, NULL, '{');
-		json_text(j, "id", str_from(u->item->spec->id));
-		json_text(j, "verdict", u->left_out ? STR("left-out") : str_from(compare_verdict_name(u->verdict)));
-		json_true_if(j, "unknown", u->unknown);
-		json_number(j, "worse", u->worse);
-		json_number(j, "worse_low", u->worse_low);
-		json_number(j, "worse_high", u->worse_high);
-		json_number(j, "margin", u->item->margin);
-		json_number(j, "ignore", u->item->ignore);
-		json_number(j, "seconds_needed", u->seconds_needed);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void facts_json(struct json *j, const struct compare_result *r)
-{
-	json_open(j, "fingerprint", '[');
-	for (size_t i = 0; i < r->fact_count; i++) {
-		json_open(j, NULL, '{');
-		json_text(j, "name", r->facts[i].name);
-		json_text_if(j, "a", r->facts[i].a);
-		json_text_if(j, "b", r->facts[i].b);
-		json_bool(j, "differs", r->facts[i].differs);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void mix_json(struct json *j, const struct given *g)
-{
-	json_open(j, "prompt_mix", '{');
-	json_number(j, "distance", given_distance(g));
-	json_open(j, "cells", '[');
-	for (size_t i = 0; i < g->cell_count; i++) {
-		json_open(j, NULL, '{');
-		json_number(j, "low", g->cells[i].low);
-		json_number(j, "high", g->cells[i].high);
-		json_number(j, "a", g->cells[i].a);
-		json_number(j, "b", g->cells[i].b);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
 void compare_json(const struct comparison *c, struct buf *out)
 {
-	static const int statuses[] = { EXIT_FINE, EXIT_CRITICAL, EXIT_UNKNOWN, EXIT_UNKNOWN };
-	const struct compare_result *r = &c->result;
+	const struct compare_document document = { .result = &c->result,
+		.policy = c->policy.name,
+		.name_a = c->name_a,
+		.name_b = c->name_b,
+		.given = c->given,
+		.event = c->event };
 	struct json j = { .out = out };
-	struct buf sentence;
 
-	buf_init(&sentence, 1 << 16);
-	compare_sentence(c, &sentence);
 	json_open(&j, NULL, '{');
-	json_text(&j, "schema", STR("goodput.compare/1"));
-	json_open(&j, "verdict", '{');
-	json_text(&j, "verdict", str_from(compare_verdict_name(r->verdict)));
-	json_text(&j, "text", buf_str(&sentence));
-	json_integer(&j, "exit_status", statuses[r->verdict]);
-	json_text_if(&j, "policy", c->policy.name);
-	json_close(&j, '}');
-	json_text(&j, "a", c->name_a);
-	json_text(&j, "b", c->name_b);
-	json_number(&j, "seconds_a", r->seconds_a);
-	json_number(&j, "seconds_b", r->seconds_b);
-	json_bool(&j, "matched", r->matched);
-	json_open(&j, "reasons", '[');
-	for (size_t i = 0; i < r->reason_count; i++) {
-		json_open(&j, NULL, '{');
-		json_text(&j, "id", str_from(compare_obstacle_name(r->reasons[i].obstacle)));
-		json_text(&j, "text", str_from(r->reasons[i].text));
-		json_close(&j, '}');
-	}
-	json_close(&j, ']');
-	rulings_json(&j, r);
-	panels_json(&j, r);
-	if (c->given)
-		mix_json(&j, c->given);
-	json_open(&j, "looks_like", '[');
-	for (size_t i = 0; i < r->signature_count; i++)
-		json_text(&j, NULL, str_from(r->signatures[i]));
-	json_close(&j, ']');
-	facts_json(&j, r);
+	compare_print(&j, &document);
 	json_close(&j, '}');
 	buf_add_c(out, '\n');
-	buf_fini(&sentence);
 }

@@ -10,20 +10,6 @@ enum { PERCENTILES = sizeof percentiles / sizeof *percentiles };
 
 /* ---- for scripts ---- */
 
-void estimate_json(struct json *j, const char *key, const struct estimate *e)
-{
-	if (isnan(e->value) && isnan(e->low) && isnan(e->high)) {
-		json_null(j, key);
-		return;
-	}
-	json_open(j, key, '{');
-	json_number(j, "value", e->value);
-	json_number(j, "low", e->low);
-	json_number(j, "high", e->high);
-	json_integer(j, "n", (int64_t)e->count);
-	json_close(j, '}');
-}
-
 static void number_or_null(struct json *j, const char *key, double value)
 {
 	if (isfinite(value))
@@ -135,22 +121,6 @@ void tally_json(struct json *j, const struct tally *t, double price_per_hour)
 }
 
 /* ---- for people ---- */
-
-void number_phrase(double value, char text[32])
-{
-	if (fabs(value) < 1e-9)
-		value = 0; /* what is left of rounding */
-	if (isnan(value))
-		snprintf(text, 32, "-");
-	else if (fabs(value) >= 100)
-		snprintf(text, 32, "%.0f", value);
-	else if (fabs(value) >= 10)
-		snprintf(text, 32, "%.1f", value);
-	else if (fabs(value) >= 1 || value == 0)
-		snprintf(text, 32, "%.2f", value);
-	else
-		snprintf(text, 32, "%.3g", value);
-}
 
 static void field(struct page *p, const char *label, enum style style, struct buf *text)
 {

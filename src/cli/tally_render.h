@@ -4,18 +4,15 @@
 
 #include "base/json.h"
 #include "cli/page.h"
+#include "slo/estimate_print.h"
 #include "slo/tally.h"
 
 /* Members of the object that is open. price_per_hour NaN: no cost. */
 void tally_json(struct json *j, const struct tally *t, double price_per_hour);
-/* An object {"value","low","high","n"} without what is not known (only a bound: no value), or null where nothing is. */
-void estimate_json(struct json *j, const char *key, const struct estimate *e);
 
 void tally_page(struct page *p, const struct tally *t, double price_per_hour);
 /* Figures with percentiles and the interval of the last of them. */
 void tally_page_figures(struct page *p, const struct tally *t);
 void tally_page_errors(struct page *p, const struct tally *t);
-/* "12.3", "0.0123", "1,234": as many digits as say something. */
-void number_phrase(double value, char text[32]);
 
 #endif

@@ -122,17 +122,23 @@ static void take_counts(struct histogram_of *h, const struct compare_side *side,
 	}
 }
 
-/* Total variation distance, less what chance alone gives two samples of one mix. */
-static double distance(const struct histogram_of *a, const struct histogram_of *b, double *by_chance)
+double compare_distance(const double *a, const double *b, size_t count, double *by_chance)
 {
-	double sum = 0;
+	double total_a = 0, total_b = 0, sum = 0;
 
+	for (size_t i = 0; i < count; i++) {
+		total_a += a[i];
+		total_b += b[i];
+	}
+	*by_chance = NAN;
+	if (!(total_a > 0) || !(total_b > 0))
+		return NAN;
 	*by_chance = 0;
-	for (int i = 0; i < OCTAVES; i++) {
-		double pooled = (a->cells[i] + b->cells[i]) / (a->total + b->total);
+	for (size_t i = 0; i < count; i++) {
+		double pooled = (a[i] + b[i]) / (total_a + total_b);
 
-		sum += fabs(a->cells[i] / a->total - b->cells[i] / b->total) / 2;
-		*by_chance += sqrt(pooled * (1 - pooled) * (1 / a->total + 1 / b->total) / (2 * M_PI));
+		sum += fabs(a[i] / total_a - b[i] / total_b) / 2;
+		*by_chance += sqrt(pooled * (1 - pooled) * (1 / total_a + 1 / total_b) / (2 * M_PI));
 	}
 	return sum;
 }
@@ -146,7 +152,7 @@ static void check_lengths(struct compare_result *r, const struct panel_input *in
 	take_counts(&b, in->b, what);
 	if (!a.total || !b.total)
 		return;
-	apart = distance(&a, &b, &by_chance);
+	apart = compare_distance(a.cells, b.cells, OCTAVES, &by_chance);
 	if (apart > 0.1 + 2 * by_chance)
 		compare_add_reason(r, COMPARE_MIX, "%s moved: %.0f %% of requests are of another length (mean %.0f, then %.0f tokens)",
 			name, apart * 100, a.sum / a.total, b.sum / b.total);
@@ -198,7 +204,7 @@ static double fact_mean(const struct compare_side *side, const char *name)
 	return sum;
 }
 
-/* Share of prompt tokens that came from the prefix cache: as requests tell, else as the server does. */
+/* Share of prompt tokens that came from the prefix cache, as requests tell. */
 static double cached_share(const struct compare_side *side)
 {
 	double cached = 0, prompt = 0;
@@ -208,13 +214,17 @@ static double cached_share(const struct compare_side *side)
 		cached += t->cached_tokens;
 		prompt += t->prompt_tokens;
 	}
-	return prompt > 0 ? cached / prompt : fact_mean(side, "server.prefix_hit_rate");
+	return prompt > 0 ? cached / prompt : NAN;
 }
 
 static void check_cache(struct compare_result *r, const struct panel_input *in)
 {
 	double a = cached_share(in->a), b = cached_share(in->b);
 
+	if (isnan(a) || isnan(b)) { /* as the server tells, then: of both, since it counts blocks and not tokens */
+		a = fact_mean(in->a, "server.prefix_hit_rate");
+		b = fact_mean(in->b, "server.prefix_hit_rate");
+	}
 	if (fabs(a - b) > 0.05)
 		compare_add_reason(r, COMPARE_CACHED,
 			"the cached share of prompts moved from %.0f to %.0f %%: a warm prefix cache makes the other side look slow",
@@ -223,24 +233,43 @@ static void check_cache(struct compare_result *r, const struct panel_input *in)
 
 /* ---- load and client ---- */
 
-static void check_load(struct compare_result *r, const struct panel_input *in)
+static bool is_closed(const struct records_run *run)
 {
-	const struct records_run *a = &in->a->runs[0]->run, *b = &in->b->runs[0]->run;
-	const struct compare_panel *offered = compare_panel(r, "offered_rps");
-	struct str first = records_fact(a, "arrivals"), second = records_fact(b, "arrivals");
-	bool closed = a->concurrency != TIMELINE_UNKNOWN && isnan(a->rate);
+	return run->concurrency != TIMELINE_UNKNOWN && isnan(run->rate);
+}
 
-	if (in->a->label_name.len || in->b->label_name.len)
-		return; /* shares of one load: they differ by intention */
+static const char *concurrency_text(const struct records_run *run, char text[16])
+{
+	if (run->concurrency == TIMELINE_UNKNOWN)
+		return "none";
+	snprintf(text, 16, "%u", run->concurrency);
+	return text;
+}
+
+/* What was asked for in two runs that stand beside each other. */
+static void check_runs(struct compare_result *r, const struct records_run *a, const struct records_run *b)
+{
+	struct str first = records_fact(a, "arrivals"), second = records_fact(b, "arrivals");
+	char before[16], after[16];
+
 	if (first.len && second.len && !str_eq(first, second))
 		compare_add_reason(r, COMPARE_CONCURRENCY, "arrivals were " STR_FMT ", then " STR_FMT, STR_ARG(first), STR_ARG(second));
 	if (a->concurrency != b->concurrency)
-		compare_add_reason(r, COMPARE_CONCURRENCY, "the concurrency asked for moved from %s%.0u to %s%.0u",
-			a->concurrency == TIMELINE_UNKNOWN ? "none" : "", a->concurrency == TIMELINE_UNKNOWN ? 0 : a->concurrency,
-			b->concurrency == TIMELINE_UNKNOWN ? "none" : "", b->concurrency == TIMELINE_UNKNOWN ? 0 : b->concurrency);
+		compare_add_reason(r, COMPARE_CONCURRENCY, "the concurrency asked for moved from %s to %s", concurrency_text(a, before),
+			concurrency_text(b, after));
 	if (fabs(a->rate / b->rate - 1) > 0.01)
 		compare_add_reason(r, COMPARE_CONCURRENCY, "the rate asked for moved from %g to %g/s", a->rate, b->rate);
-	if (!closed && offered && (offered->change.low > 0.05 || offered->change.high < -0.05))
+}
+
+static void check_load(struct compare_result *r, const struct panel_input *in)
+{
+	const struct compare_panel *offered = compare_panel(r, "offered_rps");
+
+	if (in->a->label_name.len || in->b->label_name.len)
+		return; /* shares of one load: they differ by intention */
+	for (size_t i = 0; i < in->a->run_count && i < in->b->run_count; i++)
+		check_runs(r, &in->a->runs[i]->run, &in->b->runs[i]->run);
+	if (!is_closed(&in->a->runs[0]->run) && offered && (offered->change.low > 0.05 || offered->change.high < -0.05))
 		compare_add_reason(
 			r, COMPARE_CONCURRENCY, "the offered load moved from %.3g to %.3g requests/s", offered->a.value, offered->b.value);
 }

@@ -3,7 +3,6 @@
 void compare_sides(const struct compare_side *a, const struct compare_side *b, const struct compare_options *o, struct arena *arena,
 	struct compare_result *r)
 {
-	struct compare_policy own;
 	struct blocks blocks_a, blocks_b;
 	struct panel_input in = { .a = a, .b = b, .blocks_a = &blocks_a, .blocks_b = &blocks_b, .slo = o->slo };
 	bool matched = compare_is_matched(a, b);
@@ -22,10 +21,9 @@ void compare_sides(const struct compare_side *a, const struct compare_side *b, c
 	compare_find_obstacles(r, &in);
 	compare_find_signatures(r, &in);
 	if (!o->policy) {
-		struct compare_policy *kept = arena_alloc(arena, sizeof *kept); /* rulings point at its items */
+		struct compare_policy *kept = ARENA_NEW(arena, struct compare_policy); /* rulings point at its items */
 
-		compare_policy_default(&own);
-		*kept = own;
+		compare_policy_default(kept);
 		compare_rule(r, &in, kept);
 	} else {
 		compare_rule(r, &in, o->policy);

@@ -45,7 +45,8 @@ const struct compare_spec *compare_spec_find(struct str id);
 
 struct compare_panel {
 	const struct compare_spec *spec;
-	struct estimate a, b;            /* count: requests */
+	struct estimate a, b;            /* count: requests. Value NaN: only bounds are known, or nothing */
+	struct str unknown_a, unknown_b; /* why nothing is known of a side; else empty */
 	double effective_a, effective_b; /* sample sizes after correction */
 	struct estimate change;          /* B against A: relative, of shares B - A; ends NaN: no bound on that side */
 	double correlation;              /* of matched blocks; 0 without */
@@ -105,7 +106,7 @@ struct compare_ruling {
 	double seconds_needed; /* load a side so that a worsening of the margin is seen nine times of ten; NaN: not to be told */
 };
 
-enum { COMPARE_PANELS_MAX = 32, COMPARE_SIGNATURES_MAX = 8, COMPARE_FACTS_MAX = 2 * RECORDS_FACTS_MAX };
+enum { COMPARE_PANELS_MAX = 48, COMPARE_SIGNATURES_MAX = 8, COMPARE_FACTS_MAX = 2 * RECORDS_FACTS_MAX };
 
 struct compare_fact { /* of the fingerprint */
 	struct str name, a, b;

@@ -14,12 +14,19 @@ struct panel_input {
 /* panels.c. False: a side has nothing to show. */
 bool panel_make(struct compare_panel *p, const struct panel_input *in, const struct compare_spec *spec, double confidence);
 
-/* The change, from both sides' intervals; of quantiles too. */
+/* The change, from both sides' intervals, which have this confidence; of quantiles too. */
 void panel_set_change(struct compare_panel *p, double confidence);
+
+/* The change of events per request. Such events come in bursts: their variance is taken to be four times Poisson's. Half an event more on
+ * both sides keeps none finite. */
+void panel_set_counts(struct compare_panel *p, double events_a, double requests_a, double events_b, double requests_b, double confidence);
 
 /* comparable.c */
 bool compare_is_matched(const struct compare_side *a, const struct compare_side *b);
 void compare_find_obstacles(struct compare_result *r, const struct panel_input *in);
+
+/* Total variation distance of two lists of counts, and what chance alone gives two samples of one mix. NaN where one is empty. */
+double compare_distance(const double *a, const double *b, size_t count, double *by_chance);
 
 void compare_add_reason(struct compare_result *r, enum compare_obstacle o, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -174,7 +174,7 @@ static void set_change(struct compare_panel *p, double confidence, double log_er
 		p->change = (struct estimate){ NAN, NAN, NAN, p->a.count };
 }
 
-static double log_error(const struct compare_panel *p, const struct sample *a, const struct sample *b, bool matched, double confidence)
+static double log_error(const struct compare_panel *p, struct sample *a, struct sample *b, bool matched, double confidence)
 {
 	switch (p->spec->kind) {
 	case COMPARE_QUANTILE: return sample_quantile_error(a, b, p->spec->q, matched, confidence);
@@ -203,6 +203,8 @@ static bool count_fact(const struct compare_side *side, const char *fact, struct
 	double value;
 
 	*c = (struct counted){ 0 };
+	if (side->label_name.len)
+		return false; /* the server counted for everybody: which part is the label's, nobody knows */
 	for (size_t i = 0; i < side->run_count; i++) {
 		if (!number_parse(records_fact(&side->runs[i]->run, fact), &value))
 			return false;
@@ -218,26 +220,27 @@ static struct estimate count_estimate(const struct counted *c)
 	return (struct estimate){ c->events * 1000 / c->requests, NAN, NAN, (size_t)c->requests };
 }
 
-/* Per 1,000 completed requests. Such events come in bursts: their variance is taken to be four times Poisson's. Half an event more on both
- * sides keeps none finite. */
-static bool make_from_facts(struct compare_panel *p, const struct panel_input *in, const char *fact, double confidence)
+void panel_set_counts(struct compare_panel *p, double events_a, double requests_a, double events_b, double requests_b, double confidence)
 {
 	enum { BURSTS = 4 };
+	double value = log((events_b + 0.5) / requests_b) - log((events_a + 0.5) / requests_a);
+	double reach = normal_quantile((1 + confidence) / 2);
+
+	p->error = sqrt(BURSTS / (events_a + 0.5) + BURSTS / (events_b + 0.5));
+	p->change = (struct estimate){ 0, NAN, NAN, p->a.count };
+	if (events_a > 0 || events_b > 0)
+		p->change = (struct estimate){ expm1(value), expm1(value - reach * p->error), expm1(value + reach * p->error), p->a.count };
+}
+
+static bool make_from_facts(struct compare_panel *p, const struct panel_input *in, const char *fact, double confidence)
+{
 	struct counted a, b;
 
 	if (!count_fact(in->a, fact, &a) || !count_fact(in->b, fact, &b))
 		return false;
-	double value = log((b.events + 0.5) / b.requests) - log((a.events + 0.5) / a.requests);
-
-	p->error = sqrt(BURSTS / (a.events + 0.5) + BURSTS / (b.events + 0.5));
 	p->a = count_estimate(&a);
 	p->b = count_estimate(&b);
-	p->change = (struct estimate){ 0, NAN, NAN, p->a.count };
-	if (a.events > 0 || b.events > 0) {
-		double reach = normal_quantile((1 + confidence) / 2) * p->error;
-
-		p->change = (struct estimate){ expm1(value), expm1(value - reach), expm1(value + reach), p->a.count };
-	}
+	panel_set_counts(p, a.events, a.requests, b.events, b.requests, confidence);
 	return true;
 }
 

@@ -82,6 +82,7 @@ void blocks_make(struct blocks *b, const struct compare_side *side, int64_t leng
 	for (size_t i = 0; i < side->run_count; i++) {
 		run_window(side, side->runs[i], &start, &end);
 		b->start_ns[i] = start;
+		b->end_ns[i] = end;
 		b->first[i] = b->count;
 		b->seconds += (double)(end - start) / 1e9;
 		/* a rest of less than half a block belongs to the last one */
@@ -100,6 +101,21 @@ static uint32_t block_of(const struct blocks *b, const struct compare_side *side
 	return (uint32_t)(block < last ? block : last);
 }
 
+/* What part of the side's time each block is. */
+static void block_shares(const struct blocks *b, const struct compare_side *side, double *share)
+{
+	for (size_t run = 0; run < side->run_count; run++) {
+		size_t last = (run + 1 < side->run_count ? b->first[run + 1] : b->count) - 1;
+
+		for (size_t i = b->first[run]; i <= last; i++) {
+			int64_t start_ns = b->start_ns[run] + (int64_t)(i - b->first[run]) * b->length_ns;
+			int64_t end_ns = i < last ? start_ns + b->length_ns : b->end_ns[run];
+
+			share[i] = b->seconds > 0 ? (double)(end_ns - start_ns) / 1e9 / b->seconds : 0;
+		}
+	}
+}
+
 /* ---- samples ---- */
 
 void sample_init(struct sample *s)
@@ -111,6 +127,7 @@ void sample_fini(struct sample *s)
 {
 	VEC_FREE(&s->v);
 	mem_free(s->sums);
+	mem_free(s->share);
 }
 
 static int by_value(const void *a, const void *b)
@@ -126,6 +143,8 @@ void sample_take(struct sample *s, const struct compare_side *side, const struct
 	s->blocks = b->count;
 	s->seconds = b->seconds;
 	s->sums = mem_resize(s->sums, b->count, sizeof *s->sums);
+	s->share = mem_resize(s->share, b->count, sizeof *s->share);
+	block_shares(b, side, s->share);
 	for (size_t run = 0; run < side->run_count; run++)
 		VEC_EACH (&side->runs[run]->requests, t) {
 			double got = side_takes(side, t) ? compare_value(value, t, slo) : NAN;
@@ -274,6 +293,8 @@ static struct estimate estimate_rate(struct sample *s, double confidence, double
 	if (!(s->seconds > 0))
 		return e;
 	e.value = sum / s->seconds;
+	for (size_t i = 0; i < s->blocks; i++)
+		s->sums[i] -= sum * s->share[i];
 	if (s->blocks < 2)
 		return e;
 	half = student_quantile((1 + confidence) / 2, (double)s->blocks - 1) * sqrt(sum_variance(s)) / s->seconds;
@@ -347,14 +368,14 @@ static void draw_blocks(struct rng *r, uint32_t *weight, size_t blocks)
 }
 
 /* The number of requests of each block, in the place of the sums. */
-static void count_blocks(const struct sample *s)
+static void count_blocks(struct sample *s)
 {
 	memset(s->sums, 0, s->blocks * sizeof *s->sums);
 	VEC_EACH (&s->v, v)
 		s->sums[v->block]++;
 }
 
-double sample_quantile_error(const struct sample *a, const struct sample *b, double q, bool matched, double confidence)
+double sample_quantile_error(struct sample *a, struct sample *b, double q, bool matched, double confidence)
 {
 	double tail = q > 0.5 ? 1 - q : q, sum = 0, squares = 0, factor;
 	size_t fewer = a->blocks < b->blocks ? a->blocks : b->blocks, drawn = 0;

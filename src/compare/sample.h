@@ -8,6 +8,7 @@
 struct blocks {
 	int64_t length_ns;
 	int64_t start_ns[COMPARE_RUNS_MAX];
+	int64_t end_ns[COMPARE_RUNS_MAX];
 	size_t first[COMPARE_RUNS_MAX]; /* index of the run's first block */
 	size_t count;
 	double seconds; /* of all windows */
@@ -21,7 +22,8 @@ struct sample_value {
 struct sample {
 	VEC(struct sample_value) v; /* by value */
 	size_t blocks;
-	double *sums; /* of each block: what its requests add above the expected, see sample_quantile ... */
+	double *sums;  /* of each block: what its requests add above the expected, see sample_estimate */
+	double *share; /* of each block: its part of the time; the last one of a run may be longer or shorter than the others */
 	double seconds;
 };
 
@@ -42,9 +44,9 @@ struct estimate sample_estimate(struct sample *s, const struct compare_spec *spe
 /* Correlation of two samples' block sums where blocks are matched; never below 0. */
 double sample_correlation(const struct sample *a, const struct sample *b);
 
-/* Standard error of log(quantile of b / quantile of a), by drawing whole blocks again and again (the same ones on both sides where they are
- * matched), widened for their small number. NaN when the tail is next to empty. */
-double sample_quantile_error(const struct sample *a, const struct sample *b, double q, bool matched, double confidence);
+/* Overwrites the block sums. Standard error of log(quantile of b / quantile of a), by drawing whole blocks again and again (the same ones
+ * on both sides where they are matched), widened for their small number. NaN when the tail is next to empty. */
+double sample_quantile_error(struct sample *a, struct sample *b, double q, bool matched, double confidence);
 
 /* Standard error of log(b / a) of two means or rates, from the block sums that sample_estimate left: of matched blocks their differences,
  * so that what both sides have in common cancels. `total_a`, `total_b`: what the sums are shares of. */

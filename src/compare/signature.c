@@ -88,7 +88,7 @@ static void find_prefill(struct compare_result *r, const struct panel_input *in)
 
 	if (a.count < 20 || b.count < 20 || (!calmer && !rougher))
 		return;
-	const struct gaps *calm = calmer ? &b : &a, *rough = calmer ? &a : &b;
+	const struct gaps *calm = calmer ? &b : &a;
 	double calm_first = calmer ? first_b : first_a, rough_first = calmer ? first_a : first_b;
 	const char *state = calmer ? "on" : "off";
 
@@ -100,7 +100,6 @@ static void find_prefill(struct compare_result *r, const struct panel_input *in)
 	else
 		say(r, "chunked prefill %s, or %s chunks: longest gaps of %.1f instead of %.1f ms (the usual gap is %.1f ms)", state,
 			calmer ? "smaller" : "larger", b.longest_ms, a.longest_ms, calm->usual_ms);
-	(void)rough;
 }
 
 void compare_find_signatures(struct compare_result *r, const struct panel_input *in)

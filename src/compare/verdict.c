@@ -43,7 +43,7 @@ static double seconds_needed(const struct compare_panel *p, double margin, doubl
 static void judge(struct compare_ruling *u, const struct compare_panel *p)
 {
 	set_worse(u, p);
-	if (u->worse_low > 0 && u->worse > u->item->ignore)
+	if (u->worse_low > 0 && (isnan(u->worse) ? u->worse_low : u->worse) > u->item->ignore)
 		u->verdict = COMPARE_FAIL;
 	else if (u->worse_high < u->item->margin)
 		u->verdict = COMPARE_PASS;
@@ -74,13 +74,15 @@ static double shorter_side(const struct compare_result *r)
 
 static void sum_up(struct compare_result *r)
 {
-	bool failed = false, open = false;
+	bool failed = false, open = false, judged = false;
 
 	for (size_t i = 0; i < r->ruling_count; i++) {
+		judged |= !r->rulings[i].left_out;
 		failed |= r->rulings[i].verdict == COMPARE_FAIL;
 		open |= r->rulings[i].verdict == COMPARE_INCONCLUSIVE;
 	}
-	r->verdict = failed ? COMPARE_FAIL : open ? COMPARE_INCONCLUSIVE : COMPARE_PASS;
+	/* Where every item is left out nothing has passed. */
+	r->verdict = failed ? COMPARE_FAIL : open || !judged ? COMPARE_INCONCLUSIVE : COMPARE_PASS;
 }
 
 void compare_rule_panels(struct compare_result *r, const struct compare_policy *policy, double tail)

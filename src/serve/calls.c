@@ -114,6 +114,7 @@ static void source_fill(struct daemon *d, struct call *c)
 		rules[rules_count++] = finding_rules_group(d->generation->findings);
 	c->source = (struct web_source){ .backend = d->backend,
 		.store = d->store,
+		.elsewhere = d->mirroring ? d->options->watch.remote.url : NULL,
 		.limits = &d->limits,
 		.targets = targets,
 		.target_count = target_count,

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "compare/capacity.h"
 #include "net/bearer.h"
 #include "web/annotation.h"
 
@@ -122,17 +123,6 @@ struct annotating {
 	struct annotation annotation;
 };
 
-/* Tags that say that targets will come and go. */
-static bool announces_change(const struct labels *l)
-{
-	struct str tags = labels_get(l, STR("tags")), tag;
-
-	while (tags.len && str_split(&tags, ',', &tag))
-		if (str_is(tag, "deploy") || str_is(tag, "rollout") || str_is(tag, "capacity"))
-			return true;
-	return false;
-}
-
 static void on_annotate(struct gate_task *task)
 {
 	struct annotating *a = (struct annotating *)((char *)task - offsetof(struct annotating, write));
@@ -140,7 +130,7 @@ static void on_annotate(struct gate_task *task)
 	struct series *series = sink->ops->series(sink, a->annotation.labels, METRIC_GAUGE);
 
 	sink->ops->append(sink, series, a->annotation.t_ms, a->annotation.value);
-	if (announces_change(a->annotation.labels))
+	if (capacity_is_announced(a->annotation.labels))
 		finding_rules_expect_changes(a->daemon->generation->findings, a->annotation.t_ms + CHANGE_LASTS_MS);
 	labels_unref(a->annotation.labels);
 	mem_free(a);

@@ -76,7 +76,9 @@ static struct pool_spec *default_pool(struct evidence *ev, struct str model, enu
 		.slo_ttft_s = NAN,
 		.slo_tpot_s = NAN,
 		.slo_e2e_s = NAN,
-		.memory_limit_bytes = NAN };
+		.memory_limit_bytes = NAN,
+		.gpus = NAN,
+		.gpu_price = NAN };
 	p->name = !model.len           ? arena_printf(ev->arena, "pool %s", pool_role_name(role))
 		  : role == ROLE_MIXED ? model
 				       : arena_printf(ev->arena, STR_FMT " %s", STR_ARG(model), pool_role_name(role));

@@ -292,15 +292,21 @@ static bool present_fetch(struct mirror *m, struct arena *arena, const struct mi
 	return ok;
 }
 
+/* Jobs and names, once. */
+static bool know(struct mirror *m, const struct mirror_span *span)
+{
+	if (m->known)
+		return true;
+	arena_reset(&m->arena);
+	m->known = jobs_find(m, span) && names_find(m, span);
+	return m->known;
+}
+
 bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch)
 {
 	*batch = (struct mirror_batch){ 0 };
-	if (!m->known) {
-		arena_reset(&m->arena);
-		if (!jobs_find(m, span) || !names_find(m, span))
-			return false;
-		m->known = true;
-	}
+	if (!know(m, span))
+		return false;
 	if (m->only_engines && !m->any_engine)
 		return true;
 	batch->any_engine = m->any_engine;
@@ -308,6 +314,14 @@ bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_spa
 		return false;
 	return series_fetch(m, arena, STR("up|scrape_duration_seconds|scrape_samples_scraped"), span, &batch->up) &&
 	       series_fetch(m, arena, m->names, span, &batch->samples);
+}
+
+bool mirror_fetch_presence(
+	struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_series *up, struct mirror_series *starts)
+{
+	*up = *starts = (struct mirror_series){ 0 };
+	return know(m, span) && series_fetch(m, arena, STR("up"), span, up) &&
+	       series_fetch(m, arena, STR("process_start_time_seconds"), span, starts);
 }
 
 /* ---- who is in the fleet, and when it was scraped ---- */

@@ -31,6 +31,9 @@ struct mirror_batch {
 };
 /* Asks only: nothing of the fleet changes. From any thread, one call at a time. The batch is in the arena, its labels are the backend's. */
 bool mirror_fetch(struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_batch *batch);
+/* `up` and the start times of processes alone: who of the fleet was there when. */
+bool mirror_fetch_presence(
+	struct mirror *m, struct arena *arena, const struct mirror_span *span, struct mirror_series *up, struct mirror_series *starts);
 /* Puts a batch in: targets that are new, records of scrapes, samples into the fleet's sink. What is there already is left as it is. */
 void mirror_apply(struct mirror *m, struct fleet *f, struct arena *scratch, const struct mirror_batch *batch);
 /* Does the Prometheus scrape it no more? Known where it had an `up`, after each mirror_apply of a mirror of engines only. */

@@ -2,11 +2,10 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "compare/capacity.h"
 
 #include <jansson.h>
 #include <math.h>
-
-const char annotation_metric[] = "goodput_annotation";
 
 enum { TEXT_MOST = 2000, LABELS_MOST = 16, AGE_MOST_MS = 3600000 };
 

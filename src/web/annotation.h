@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "model/labels.h"
 
-extern const char annotation_metric[];
-
 struct annotation {
 	struct labels *labels; /* the caller unreferences it */
 	int64_t t_ms;

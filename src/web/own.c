@@ -1,6 +1,6 @@
 /* Our own API: what the signals say, and what people and their tools told us. */
 #include "base/json.h"
-#include "web/annotation.h"
+#include "compare/capacity.h"
 #include "web/report.h"
 #include "web/web.h"
 

@@ -32,6 +32,8 @@ static const struct route {
 	{ "/api/goodput/v1/findings", NULL, GET, web_own_findings },
 	{ "/api/goodput/v1/coverage", NULL, GET, web_own_coverage },
 	{ "/api/goodput/v1/annotations", NULL, GET, web_own_annotations },
+	{ "/api/goodput/v1/changes", NULL, GET, web_own_changes },
+	{ "/api/goodput/v1/changes/*", "/api/goodput/v1/changes/:time", GET, web_own_change },
 	{ "/api/goodput/v1/signals", NULL, GET, web_own_signals },
 	{ "/federate", NULL, GET, web_federate },
 };

@@ -30,6 +30,7 @@ struct web_flag {
 struct web_source {
 	struct backend *backend;
 	const struct store *store; /* NULL when the data is elsewhere */
+	const char *elsewhere;     /* the Prometheus that has the fleet's samples; NULL: they are in `backend` */
 	const struct promql_options *limits;
 	const struct web_target *targets;
 	size_t target_count;
@@ -107,6 +108,7 @@ web_handler web_buildinfo, web_runtimeinfo, web_config, web_flags, web_tsdb, web
 web_handler web_rules, web_alerts;                                                              /* rules.c */
 web_handler web_own_readings, web_own_findings, web_own_coverage, web_own_annotations;          /* own.c */
 web_handler web_own_signals;                                                                    /* bound.c */
+web_handler web_own_changes, web_own_change;                                                    /* changes.c */
 web_handler web_federate;                                                                       /* federate.c */
 
 /* match[] selectors as matchers; freed by web_matchers_fini. */

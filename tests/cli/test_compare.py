@@ -216,6 +216,9 @@ class Compare(CliTest):
         a, b = self.path("a.jsonl", records(1)), self.path("b.jsonl", records(1, ttft_scale=1.12, noise=2))
         lax = self.path("lax.yaml", "name: batch\nmust_not_regress:\n  throughput_rps: {margin: 0.2}\n")
         self.assertEqual(self.document(0, "compare", a, b, "--policy", lax)["verdict"]["policy"], "batch")
+        none = self.path("none.yaml", "must_not_regress:\n  evaluation: {margin: 0.05, required: false}\n")
+        d = self.document(3, "compare", a, b, "--policy", none)
+        self.assertEqual(d["verdict"]["text"], "inconclusive: nothing is known of what must not regress")
         bad = self.path("bad.yaml", "must_not_regress:\n  ttft_p98: {margin: 0.2}\n")
         self.failed(goodput("compare", a, b, "--policy", bad), 65, "bad.yaml:2:13", "ttft_p99")
 
@@ -240,12 +243,31 @@ class Compare(CliTest):
         self.failed(goodput("compare", "/nowhere/a.jsonl", "/nowhere/b.jsonl"), 65, "nowhere")
         self.failed(goodput("compare", self.folder), 64, "--before")
 
+    def test_event_usage(self):
+        for args, words in ((["x.db", "--before", "a..b"], ["chooses the windows"]), ([], ["of which fleet"]), (["x.db", "--goodput", "ttft:5"], ["pools"])):
+            self.failed(goodput("compare", *args, "--event", "last"), 64, *words)
+        self.failed(goodput("compare", "x.db", "--event", "list", "--settle", "1m"), 64, "compares nothing")
+        self.failed(goodput("compare", "a", "b", "--settle", "1m"), 64, "are of --event")
+        self.failed(goodput("compare", "x.db", "--event", "last", "--settle", "soon"), 64, "--settle soon", "duration")
+        self.failed(goodput("compare", self.path("page.txt", "# TYPE a gauge\na 1\n"), "--event", "last"), 64, "of the past", "store")
+        self.failed(goodput("compare", "pod-a:1", "--event", "last"), 64, "of the past")
+
+    @unittest.skipUnless(os.path.isdir(CASES), "the shared cases are not here")
+    def test_event_of_a_recording(self):
+        case = os.path.join(CASES, "s32-compare-mix-shift")
+        self.failed(goodput("compare", case, "--event", "last"), 3, "no change of capacity", "--event list")
+        self.failed(goodput("compare", case, "--event", "someday"), 64, "neither last nor list nor a time")
+        self.failed(goodput("compare", case, "--event", "last", "--gpus", "-4"), 64, "--gpus -4", "above 0")
+        self.assertEqual(self.document(0, "compare", case, "--event", "list")["events"], [])
+
     @unittest.skipUnless(os.path.isdir(CASES), "the shared cases are not here")
     def test_windows(self):
         case = os.path.join(CASES, "s32-compare-mix-shift")
         d = self.document(3, "compare", case, "--before", "before", "--after", "after")
         self.assertEqual(d["reasons"][0]["id"], "not-comparable-mix")
         self.assertAlmostEqual(d["prompt_mix"]["distance"], 0.4)
+        cached = {p["id"]: p for p in d["panels"]}["cached_share"]
+        self.assertNotIn("low", cached["a"])
         self.failed(goodput("compare", case, "--before", "never", "--after", "after"), 64, "never")
 
 

@@ -269,6 +269,27 @@ static void test_interleaved(void **state)
 	arena_fini(&arena);
 }
 
+/* What was asked for is looked at in every run, not only in the first. */
+static void test_load_of_every_run(void **state)
+{
+	struct pair p;
+
+	pair_run(&p, &calm, &calm);
+	struct records second = p.b;
+
+	second.run.rate = 4;
+	struct compare_side a = { .runs = { &p.a, &p.a }, .run_count = 2 }, b = { .runs = { &p.b, &second }, .run_count = 2 };
+
+	compare_sides(&a, &b, &(struct compare_options){ 0 }, &p.arena, &p.r);
+	assert_int_equal(p.r.reasons[0].obstacle, COMPARE_CONCURRENCY);
+	assert_non_null(strstr(p.r.reasons[0].text, "from 2 to 4/s"));
+	second.run.rate = calm.rate;
+	second.run.concurrency = 8;
+	compare_sides(&a, &b, &(struct compare_options){ 0 }, &p.arena, &p.r);
+	assert_non_null(strstr(p.r.reasons[0].text, "from none to 8"));
+	pair_fini(&p);
+}
+
 /* A canary: two labels in one window. Their shares of traffic may differ; a worse canary fails. */
 static void test_canary(void **state)
 {
@@ -298,6 +319,11 @@ static void test_canary(void **state)
 	assert_false(p.r.matched);
 	assert_true(compare_panel(&p.r, "ttft_p99")->b.count < compare_panel(&p.r, "ttft_p99")->a.count);
 	assert_true(compare_panel(&p.r, "ttft_p50")->change.value > 0.2);
+	/* The server preempted for both: a canary with fewer requests has not more of it for that. */
+	p.a.run.facts[p.a.run.fact_count].name = STR("server.preemptions");
+	p.a.run.facts[p.a.run.fact_count++].value = STR("400");
+	compare_sides(&a, &b, &(struct compare_options){ .slo = &slo }, &p.arena, &p.r);
+	assert_null(compare_panel(&p.r, "preemptions"));
 	pair_fini(&p);
 }
 
@@ -355,6 +381,39 @@ static void test_independent_requests(void **state)
 	records_fini(&r);
 }
 
+/* A run that is longer than the other: its last block has half as many requests more, which is no unrest. */
+static void test_rest_of_a_run(void **state)
+{
+	enum { EVERY_MS = 500, SECONDS = 324, BLOCK_S = 50 };
+	const struct compare_spec *spec = compare_spec_find(STR("offered_rps"));
+	struct records r;
+	struct compare_side side = { .runs = { &r }, .run_count = 1 };
+	struct blocks blocks;
+	struct sample s;
+	double effective;
+
+	records_init(&r);
+	r.run.window_start_ns = 0;
+	r.run.window_end_ns = SECONDS * INT64_C(1000000000);
+	for (int64_t at_ms = EVERY_MS / 2; at_ms < SECONDS * 1000; at_ms += EVERY_MS) {
+		struct timeline t;
+
+		timeline_init(&t);
+		t.submitted_ns = at_ms * 1000000;
+		VEC_PUSH(&r.requests, t);
+	}
+	blocks_make(&blocks, &side, BLOCK_S * INT64_C(1000000000));
+	assert_int_equal(blocks.count, 6);
+	sample_init(&s);
+	sample_take(&s, &side, &blocks, spec->value, NULL);
+	struct estimate rate = sample_estimate(&s, spec, 0.95, &effective);
+
+	assert_true(fabs(rate.value - 2) < 1e-9);
+	assert_true(rate.high - rate.low < 0.001 * rate.value);
+	sample_fini(&s);
+	records_fini(&r);
+}
+
 /* ---- policies ---- */
 
 static bool read_policy(struct compare_policy *p, struct arena *arena, const char *text, struct error *e)
@@ -402,9 +461,11 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_signatures),
 		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_load_of_every_run),
 		cmocka_unit_test(test_canary),
 		cmocka_unit_test(test_how_long),
 		cmocka_unit_test(test_independent_requests),
+		cmocka_unit_test(test_rest_of_a_run),
 		cmocka_unit_test(test_policies),
 	};
 

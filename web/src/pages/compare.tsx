@@ -10,6 +10,7 @@ import { go } from '../state';
 import { dateText, durationText, parseTime, rangeOf, type Range } from '../time';
 import { Code, Failure, Loading } from '../ui/basics';
 import { Panel } from '../ui/panel';
+import { Changes, useChange, windowsOf } from './changes';
 
 type Way = 'up' | 'down' | 'none'; // which way is worse
 
@@ -117,7 +118,7 @@ function changeOf(a: Cell, b: Cell, way: Way): [text: string, kind: string] {
 	}
 	const from = rank(b.reading),
 		to = rank(a.reading);
-	if (from === to) return ['same', ''];
+	if (Math.abs(to - from) <= 1e-9 * Math.abs(from)) return ['same', '']; // sums of floats differ in their last digits
 	if (a.interval && b.interval && a.interval[0] <= b.interval[1] && b.interval[0] <= a.interval[1])
 		return [from ? `${to > from ? '+' : ''}${number(to / from - 1, 'ratio')}, within noise` : 'within noise', ''];
 	const text = from ? `${to > from ? '+' : ''}${number(to / from - 1, 'ratio')}` : 'from 0';
@@ -137,24 +138,29 @@ function partial(what: string, covered: number): string {
 export default function Compare({ s }: { s: Scene }) {
 	const more = s.place.more,
 		now = s.range.to;
+	const change = useChange(s),
+		chosen = useMemo(() => windowsOf(change), [change.data]);
 	const reference: Side = useMemo(() => {
 		const span = s.range.to - s.range.from;
-		const range =
-			more.bfrom && more.bto ? rangeOf(more.bfrom, more.bto, now) : { from: s.range.from - span, to: s.range.from, live: false };
+		const range = chosen
+			? chosen.before
+			: more.bfrom && more.bto
+				? rangeOf(more.bfrom, more.bto, now) : { from: s.range.from - span, to: s.range.from, live: false };
 		const place = {
 			...s.place,
 			pools: more.bpool ? [more.bpool] : more.breplica ? [] : s.place.pools,
 			replicas: more.breplica ? [more.breplica] : more.bpool ? [] : s.place.replicas,
 		};
 		return { range, instances: instancesOf(place, s.members) };
-	}, [more.bfrom, more.bto, more.bpool, more.breplica, s.range, s.members, s.place]);
-	const side: Side = { range: s.range, instances: s.instances };
+	}, [more.bfrom, more.bto, more.bpool, more.breplica, s.range, s.members, s.place, chosen]);
+	const side: Side = { range: chosen?.after ?? s.range, instances: s.instances };
 	const [from, setFrom] = useState(''),
 		[to, setTo] = useState(''),
 		[why, tell] = useState(''),
 		[open, setOpen] = useState('');
-	const spec = JSON.stringify([side.instances, reference.instances, more.bfrom, more.bto]);
-	const data = useData(s.bound && s.ready ? `compare ${s.grid.key} ${spec}` : '', s.tick, async (signal) => {
+	const spec = JSON.stringify([side.instances, reference.instances, more.bfrom, more.bto, chosen]);
+	const waits = !!more.event && !change.data && !change.error;
+	const data = useData(s.bound && s.ready && !waits ? `compare ${s.grid.key} ${spec}` : '', s.tick, async (signal) => {
 		const [a, b, ofA, ofB] = await Promise.all([
 			sideOf(s.bound!, side, signal),
 			sideOf(s.bound!, reference, signal),
@@ -180,9 +186,10 @@ export default function Compare({ s }: { s: Scene }) {
 		JSON.stringify([reference.range.from, reference.range.to, reference.instances]);
 	return (
 		<>
+			<Changes s={s} change={change} />
 			<section class="panel" aria-label="What is compared">
 				<p>
-					<b>{sideText(side, 'This')}</b> <span class="dim">the range and the filters above</span>
+					<b>{sideText(side, 'This')}</b> <span class="dim">{chosen ? 'after the change, with the filters above' : 'the range and the filters above'}</span>
 				</p>
 				<p>
 					<b>{sideText(reference, 'Against')}</b>

@@ -7,6 +7,7 @@ import { shareWithin } from '../histogram';
 import { useBuckets, useSignal, whyEmpty, type Scene } from '../scene';
 import { Failure, Loading } from '../ui/basics';
 import { Figure } from '../ui/basis';
+import { ChangeLinks } from '../ui/changes';
 import { Chart } from '../ui/chart';
 import { Panel } from '../ui/panel';
 import { Findings } from './findings';
@@ -168,6 +169,7 @@ function GoodputChart({ s }: { s: Scene }) {
 			) : (
 				<Loading what="Goodput" />
 			)}
+			<ChangeLinks marks={s.marks} />
 		</Panel>
 	);
 }
