@@ -8,6 +8,15 @@ bool target_answers(struct evaluation *ev, size_t target)
 	return scrape_answered(evidence_scrape(ev->evidence, target, ev->window.to_ms));
 }
 
+int64_t history_start(struct evaluation *ev, size_t target)
+{
+	int64_t from = ev->window.history_ms;
+	VEC_EACH (&target_evidence(ev, target)->restarts, t)
+		if (*t <= ev->window.to_ms && *t > from)
+			from = *t;
+	return from;
+}
+
 bool scope_has_target(const struct scope *s, size_t target)
 {
 	for (size_t i = 0; i < s->target_count; i++)

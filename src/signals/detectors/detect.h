@@ -25,6 +25,8 @@ static inline struct str target_name(const struct evaluation *ev, size_t target)
 }
 /* Did the target answer the newest scrape? */
 bool target_answers(struct evaluation *ev, size_t target);
+/* Where the target's history begins: a restart begins anew. */
+int64_t history_start(struct evaluation *ev, size_t target);
 bool scope_has_target(const struct scope *s, size_t target);
 /* The engine's or GPU's own scope, else its target's. */
 struct scope *scope_of_scheduler(struct evaluation *ev, size_t scheduler);
@@ -65,6 +67,8 @@ void replicas_publish(struct evaluation *ev);
 void replicas_raise(struct evaluation *ev);
 void leaks_publish(struct evaluation *ev);
 void leaks_raise(struct evaluation *ev);
+void collector_publish(struct evaluation *ev);
+void collector_raise(struct evaluation *ev);
 void losses_raise(struct evaluation *ev);
 void mix_publish(struct evaluation *ev);
 void mix_raise(struct evaluation *ev);
