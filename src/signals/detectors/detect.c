@@ -3,6 +3,8 @@
 
 #include "catalog/expression.h"
 
+#include <stdlib.h>
+
 bool target_answers(struct evaluation *ev, size_t target)
 {
 	return scrape_answered(evidence_scrape(ev->evidence, target, ev->window.to_ms));
@@ -94,6 +96,24 @@ bool is_exported(struct evaluation *ev, const struct scope *s, const char *metri
 		if (evidence_members(ev->evidence, s->members[i], m, ev->window.to_ms))
 			return true;
 	return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		if (known[i] && i != without)
+			room[n++] = values[i];
+	if (!n)
+		return NAN;
+	qsort(room, n, sizeof *room, by_value);
+	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
 void wording_init(struct wording *w)

@@ -43,6 +43,9 @@ struct reading share_above_at(struct evaluation *ev, const struct scope *s, cons
 /* Is the metric exported somewhere in the scope under today's bindings? */
 bool is_exported(struct evaluation *ev, const struct scope *s, const char *metric);
 
+/* Median of the known values but one; NAN when there is none. `room` is for `count` numbers. */
+double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room);
+
 /* A list of words for a detail: "a, b, c and 4 more". */
 struct wording {
 	struct buf text;

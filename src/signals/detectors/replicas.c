@@ -1,8 +1,6 @@
 /* Replicas and engines beside each other: who runs more than its share, who is slow. */
 #include "signals/detectors/detect.h"
 
-#include <stdlib.h>
-
 /* What is compared inside a scope. */
 struct place {
 	const struct scope *scope;
@@ -82,27 +80,9 @@ static void publish_balance(struct evaluation *ev, const struct scope *s)
 
 enum { EVENTS_MIN = 20 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 static double known_end(const struct reading *r)
 {
 	return r->kind == READING_AT_MOST ? r->high : r->low;
-}
-
-static double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < count; i++)
-		if (known[i] && i != without)
-			room[n++] = values[i];
-	if (!n)
-		return NAN;
-	qsort(room, n, sizeof *room, by_value);
-	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
 struct slow {
