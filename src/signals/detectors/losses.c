@@ -72,12 +72,32 @@ static bool front_end_is_behind(struct evaluation *ev, const struct scope *s)
 	return answered <= total_of(ev, s, "finished", "finished_reason", "");
 }
 
-static bool loses(struct evaluation *ev, const struct scope *s)
+static const struct reading *lost_at(struct evaluation *ev, const struct scope *s)
 {
 	const struct reading *lost = evaluation_named(ev, s, "requests_ended_without_finish");
 	if (!reading_is_number(lost) || lost->kind == READING_AT_MOST || lost->over_reset || !(lost->low > 0))
-		return false;
-	return lost->targets_in == lost->targets_all && lost->low > allowance(ev, s, lost) && !front_end_is_behind(ev, s);
+		return NULL;
+	return lost->targets_in == lost->targets_all ? lost : NULL;
+}
+
+/* What looks lost at targets of the pool that only catch up. */
+static double late_answers(struct evaluation *ev, const struct scope *pool)
+{
+	double late = 0;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		const struct reading *lost = scope_has_target(pool, s->target) ? lost_at(ev, s) : NULL;
+		if (lost && front_end_is_behind(ev, s))
+			late += lost->low;
+	}
+	return late;
+}
+
+static bool loses(struct evaluation *ev, const struct scope *s)
+{
+	const struct reading *lost = lost_at(ev, s);
+	double most = lost ? allowance(ev, s, lost) : INFINITY;
+	return lost && lost->low > most && lost->low - late_answers(ev, s) > most;
 }
 
 /* Those of the pool that lose requests themselves. */
