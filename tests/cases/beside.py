@@ -171,7 +171,7 @@ def drafting(accepted, drafts=400):
 
 case(
     "b12-drafts-fail-at-one",
-    drafting({"pod-a": 800, "pod-b": 790, "pod-c": 300, "pod-d": 820}),
+    drafting({"pod-a": 800, "pod-b": 790, "pod-c": 300, "pod-d": 820, "pod-e": 800}),
     """
 pod-c.spec_acceptance_rate@t0..t1 near 0.25  300 / 1200
 pod-c.finding verdict acceptance-outlier
@@ -180,9 +180,9 @@ pod-a.finding not acceptance-outlier
 )
 case(
     "b13-drafts-differ-by-chance",
-    drafting({"pod-a": 200, "pod-b": 190, "pod-c": 130, "pod-d": 210}, drafts=110),
+    drafting({"pod-a": 200, "pod-b": 190, "pod-c": 130, "pod-d": 210, "pod-e": 195}, drafts=110),
     """
-finding not acceptance-outlier  0.39 beside 0.61: 4.6 standard errors of 110 drafts
+finding not acceptance-outlier  0.39 beside 0.6: 4.4 standard errors of 110 drafts
 """,
 )
 

@@ -116,6 +116,22 @@ double median_of_others(const double *values, const bool *known, size_t count, s
 	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
+size_t count_others(const bool *known, size_t count, size_t without)
+{
+	size_t others = 0;
+	for (size_t i = 0; i < count; i++)
+		others += known[i] && i != without;
+	return others;
+}
+
+double spread_of_others(const double *values, const bool *known, size_t count, size_t without, double median, double *room)
+{
+	double *far = room + count;
+	for (size_t i = 0; i < count; i++)
+		far[i] = fabs(values[i] - median);
+	return median_of_others(far, known, count, without, room);
+}
+
 void wording_init(struct wording *w)
 {
 	buf_init(&w->text, 4096);

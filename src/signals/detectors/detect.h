@@ -45,6 +45,11 @@ bool is_exported(struct evaluation *ev, const struct scope *s, const char *metri
 
 /* Median of the known values but one; NAN when there is none. `room` is for `count` numbers. */
 double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room);
+/* From so many peers on their spread is known; with fewer a replica must be further off. */
+enum { PEERS_FOR_SPREAD = 4 };
+size_t count_others(const bool *known, size_t count, size_t without);
+/* How far the others lie from their own median, as a median. `room` is for twice `count` numbers. */
+double spread_of_others(const double *values, const bool *known, size_t count, size_t without, double median, double *room);
 
 /* A list of words for a detail: "a, b, c and 4 more". */
 struct wording {

@@ -122,23 +122,12 @@ static struct slow slow_by(struct evaluation *ev, const struct scope *pool, cons
 }
 
 /* Decoding itself, which has hundreds of events where a latency has ten: the mean gap between tokens. */
-enum { GAPS_MIN = 100, PEERS_FOR_SPREAD = 4 };
+enum { GAPS_MIN = 100 };
 static const double gap_troubles_s = 0.01; /* a second and a half over an answer of 160 tokens */
-
-/* How far the others lie from their own median, as a median. */
-static double spread_of_others(const double *values, const bool *known, size_t count, size_t without, double median, double *room)
-{
-	double *far = room + count;
-	for (size_t i = 0; i < count; i++)
-		far[i] = fabs(values[i] - median);
-	return median_of_others(far, known, count, without, room);
-}
 
 static bool decodes_slowly(const double *gaps, const bool *known, size_t count, size_t i, double *room, double *median)
 {
-	size_t others = 0;
-	for (size_t k = 0; k < count; k++)
-		others += known[k] && k != i;
+	size_t others = count_others(known, count, i);
 	*median = median_of_others(gaps, known, count, i, room);
 	if (!others || gaps[i] - *median < gap_troubles_s)
 		return false;

@@ -26,10 +26,14 @@ void speculation_publish(struct evaluation *ev)
 
 enum { DRAFTS_MIN = 100 };
 
-/* Three quarters of the others' share, and no chance: five standard errors. A draft counts once, as its tokens fall together. */
-static bool is_rejected_more(double share, double peers, double drafts)
+/* Three quarters of the others' share (a third with few peers), and no chance: five standard errors. A draft counts once, as its tokens
+ * fall together. Where all differ, nobody stands out. */
+static bool is_outlier(const double *shares, const bool *known, size_t count, size_t i, double peers, double drafts, double *room)
 {
-	return share < 0.75 * peers && peers - share > 5 * sqrt(peers * (1 - peers) / drafts);
+	bool few = count_others(known, count, i) < PEERS_FOR_SPREAD;
+	double less = peers - shares[i];
+	return shares[i] < (few ? 1.0 / 3 : 0.75) * peers && less > 5 * sqrt(peers * (1 - peers) / drafts) &&
+	       (few || less > 6 * spread_of_others(shares, known, count, i, peers, room));
 }
 
 static void judge_pool(struct evaluation *ev, const struct scope *pool)
@@ -38,7 +42,7 @@ static void judge_pool(struct evaluation *ev, const struct scope *pool)
 	struct scope **targets = ARENA_ARRAY(ev->arena, struct scope *, pool->target_count + 1);
 	double *shares = ARENA_ARRAY(ev->arena, double, pool->target_count + 1),
 	       *drafts = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
-	double *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
+	double *room = ARENA_ARRAY(ev->arena, double, 2 * pool->target_count + 2);
 	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
 	{
@@ -51,7 +55,7 @@ static void judge_pool(struct evaluation *ev, const struct scope *pool)
 	}
 	for (size_t i = 0; i < count; i++) {
 		double peers = known[i] ? median_of_others(shares, known, count, i, room) : NAN;
-		if (known[i] && is_rejected_more(shares[i], peers, drafts[i]))
+		if (known[i] && is_outlier(shares, known, count, i, peers, drafts[i], room))
 			evaluation_raise(ev, "acceptance-outlier", targets[i], NULL, 0, 1,
 				arena_printf(ev->arena, "%.0f %% of its draft tokens are accepted, %.0f %% at its peers (median)",
 					100 * shares[i], 100 * peers));
