@@ -81,53 +81,24 @@ static bool interval_between(const struct tally *before, const struct tally *now
 
 /* ---- summing up ---- */
 
-static void add_interval(struct pauses *p, size_t n, const struct interval *i, const struct interval *before)
+static struct pause_sums sums_with(struct pause_sums s, const struct interval *i, const struct interval *before)
 {
-	struct pause_sums s = p->sums[n];
 	bool after = before && before->collections > 0 && before->gaps > 0;
 	bool open = after && !(before->slow > 0); /* its gaps may have come a scrape later */
-	bool hit = false;
-	p->t[n] = i->t_ms;
-	p->collections[n] = i->collections;
 	if (open) {
 		s.with++;
-		hit = i->slow > 0;
+		s.with_gaps += i->slow > 0;
 	}
 	if (i->gaps > 0 && i->collections > 0 && i->slow > 0) {
 		s.with++;
 		s.with_gaps++;
-		hit = true;
 	} else if (i->gaps > 0 && !(i->collections > 0) && !after) {
 		s.without++;
 		s.without_gaps += i->slow > 0;
 	}
-	s.with_gaps += open && i->slow > 0;
 	s.collections += i->collections;
 	s.gaps += after || i->collections > 0 ? i->slow : 0;
-	p->sums[n + 1] = s;
-	p->last_hit[n + 1] = hit ? n : p->last_hit[n];
-	p->last_collection[n + 1] = i->collections > 0 ? n : p->last_collection[n];
-}
-
-static void look_ahead(struct pauses *p)
-{
-	p->next_hit[p->count] = p->next_collection[p->count] = SIZE_MAX;
-	for (size_t i = p->count; i-- > 0;) {
-		p->next_hit[i] = p->last_hit[i + 1] == i ? i : p->next_hit[i + 1];
-		p->next_collection[i] = p->collections[i] > 0 ? i : p->next_collection[i + 1];
-	}
-}
-
-static void make_room(struct arena *arena, struct pauses *p, size_t scrapes)
-{
-	p->t = arena_alloc(arena, (scrapes + 1) * sizeof *p->t);
-	p->collections = arena_alloc(arena, (scrapes + 1) * sizeof *p->collections);
-	p->sums = ARENA_ARRAY(arena, struct pause_sums, scrapes + 2);
-	p->next_hit = arena_alloc(arena, (scrapes + 2) * sizeof *p->next_hit);
-	p->last_hit = arena_alloc(arena, (scrapes + 2) * sizeof *p->last_hit);
-	p->next_collection = arena_alloc(arena, (scrapes + 2) * sizeof *p->next_collection);
-	p->last_collection = arena_alloc(arena, (scrapes + 2) * sizeof *p->last_collection);
-	p->last_hit[0] = p->last_collection[0] = SIZE_MAX;
+	return s;
 }
 
 static void walk(struct evaluation *ev, size_t target, const struct watched *w, struct pauses *p)
@@ -137,7 +108,8 @@ static void walk(struct evaluation *ev, size_t target, const struct watched *w, 
 	struct tally before = { 0 };
 	struct interval last, now;
 	bool has_last = false;
-	make_room(ev->evidence->arena, p, t->scrapes.count);
+	p->t = arena_alloc(ev->evidence->arena, (t->scrapes.count + 1) * sizeof *p->t);
+	p->sums = ARENA_ARRAY(ev->evidence->arena, struct pause_sums, t->scrapes.count + 1);
 	for (size_t i = 0; i < t->scrapes.count; i++) {
 		int64_t t_ms = t->scrapes.items[i].t_ms;
 		if (!scrape_is_whole(&t->scrapes.items[i]))
@@ -145,14 +117,14 @@ static void walk(struct evaluation *ev, size_t target, const struct watched *w, 
 		struct tally tally = tally_at(w, t_ms, target_patience_ms(te));
 		bool known = interval_between(&before, &tally, t_ms, &now);
 		if (known) {
-			add_interval(p, p->count, &now, has_last ? &last : NULL);
+			p->t[p->count] = t_ms;
+			p->sums[p->count + 1] = sums_with(p->sums[p->count], &now, has_last ? &last : NULL);
 			p->count++;
 			last = now;
 		}
 		has_last = known;
 		before = tally;
 	}
-	look_ahead(p);
 }
 
 static struct pauses *pauses_of(struct evaluation *ev, size_t target)
@@ -194,13 +166,44 @@ static double chance_of(const struct pause_sums *s)
 	return binomial_tail(s->with_gaps, s->with, 1 - (1 - one) * (1 - one));
 }
 
+enum counted { COLLECTIONS, HITS };
+
+static double counted_before(const struct pauses *p, size_t i, enum counted what)
+{
+	return what == HITS ? p->sums[i].with_gaps : p->sums[i].collections;
+}
+
+/* The first interval from `low` on with which the sum is above `than`; p->count when there is none. Sums never fall. */
+static size_t first_above(const struct pauses *p, size_t low, enum counted what, double than)
+{
+	size_t high = p->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (counted_before(p, middle + 1, what) > than)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* The first and the last interval of [low, high) with one; false when there is none. */
+static bool ends_of(const struct pauses *p, size_t low, size_t high, enum counted what, size_t *first, size_t *last)
+{
+	double at_start = counted_before(p, low, what), at_end = counted_before(p, high, what);
+	if (!(at_end > at_start))
+		return false;
+	*first = first_above(p, low, what, at_start);
+	*last = first_above(p, *first, what, at_end - 0.5); /* where it becomes what it is in the end: they are whole numbers */
+	return true;
+}
+
 static double interval_of(const struct pauses *p, size_t low, size_t high)
 {
-	size_t first = p->next_collection[low], last = p->last_collection[high];
-	if (first >= high || last == SIZE_MAX || last <= first)
+	size_t first, last;
+	if (!ends_of(p, low, high, COLLECTIONS, &first, &last) || first == last)
 		return NAN;
-	double later = p->sums[last + 1].collections - p->sums[first + 1].collections;
-	return (double)(p->t[last] - p->t[first]) / 1000 / later;
+	return (double)(p->t[last] - p->t[first]) / 1000 / (p->sums[last + 1].collections - p->sums[first + 1].collections);
 }
 
 bool pause_story_of(struct evaluation *ev, size_t target, int64_t from_ms, struct pause_story *story)
@@ -213,9 +216,11 @@ bool pause_story_of(struct evaluation *ev, size_t target, int64_t from_ms, struc
 	*story = (struct pause_story){ .interval_s = interval_of(p, low, high) };
 	story->sums = (struct pause_sums){ b->collections - a->collections, b->gaps - a->gaps, b->with - a->with,
 		b->with_gaps - a->with_gaps, b->without - a->without, b->without_gaps - a->without_gaps };
-	size_t first = p->next_hit[low], last = p->last_hit[high];
-	story->first_hit_ms = first < high ? p->t[first] : 0;
-	story->last_hit_ms = last != SIZE_MAX && last >= low ? p->t[last] : 0;
+	size_t first, last;
+	if (ends_of(p, low, high, HITS, &first, &last)) {
+		story->first_hit_ms = p->t[first];
+		story->last_hit_ms = p->t[last];
+	}
 	story->chance = chance_of(&story->sums);
 	return true;
 }

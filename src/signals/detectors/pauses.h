@@ -17,11 +17,8 @@ struct pause_sums {
 struct pauses {
 	bool made;
 	size_t count;
-	int64_t *t;                                /* ends of the intervals */
-	double *collections;                       /* in each */
-	struct pause_sums *sums;                   /* of intervals [0, i) */
-	size_t *next_hit, *last_hit;               /* the nearest interval from i on, before i, whose collection came with gaps; SIZE_MAX */
-	size_t *next_collection, *last_collection; /* the same for collections */
+	int64_t *t;              /* ends of the intervals */
+	struct pause_sums *sums; /* of intervals [0, i): count + 1 */
 };
 
 /* What the intervals that end in (from, to] say. */
