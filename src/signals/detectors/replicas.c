@@ -125,6 +125,33 @@ static struct slow slow_by(struct evaluation *ev, const struct scope *pool, cons
 enum { GAPS_MIN = 100 };
 static const double gap_troubles_s = 0.01; /* a second and a half over an answer of 160 tokens */
 
+/* From _sum and _count alone: the reading of the signal gathers all buckets, of every replica at every moment. NAN when not known or too
+ * few. */
+static double mean_gap(struct evaluation *ev, const struct scope *s, const struct metric_spec *itl)
+{
+	double sum = 0, count = 0;
+	bool has_sum = false;
+	struct restart_times restarts;
+	struct window_ends w = window_ends_of(ev, s->target, &restarts);
+	for (size_t k = 0; k < s->member_count; k++) {
+		const struct member_list *list = evidence_members(ev->evidence, s->members[k], itl, ev->window.to_ms);
+		for (size_t i = 0; list && i < list->members.count; i++) {
+			const struct member *m = &list->members.items[i];
+			if (m->part == PART_BUCKET)
+				continue;
+			struct increase one = view_increase(&m->view, &w);
+			if (!one.known || one.reset)
+				return NAN;
+			if (m->part == PART_SUM)
+				sum += one.value * list->name->scale;
+			else
+				count += one.value;
+			has_sum |= m->part == PART_SUM;
+		}
+	}
+	return has_sum && count >= GAPS_MIN ? sum / count : NAN;
+}
+
 static bool decodes_slowly(const double *gaps, const bool *known, size_t count, size_t i, double *room, double *median)
 {
 	size_t others = count_others(known, count, i);
@@ -140,7 +167,10 @@ static bool decodes_slowly(const double *gaps, const bool *known, size_t count, 
 static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
 {
 	struct slow found = { .title = "mean gap between tokens", .value = -INFINITY };
+	const struct metric_spec *itl = catalog_metric(ev->catalog, "itl");
 	size_t count = 0;
+	if (!itl)
+		return found;
 	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
 	double *gaps = ARENA_ARRAY(ev->arena, double, pool->target_count + 1), median;
 	double *room = ARENA_ARRAY(ev->arena, double, 2 * pool->target_count + 2);
@@ -149,10 +179,9 @@ static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
 	{
 		if (!scope_has_target(pool, s->target))
 			continue;
-		const struct reading *r = evaluation_named(ev, s, "itl_mean_per_step");
 		targets[count] = s;
-		known[count] = r->kind == READING_VALUE && r->events >= GAPS_MIN;
-		gaps[count] = known[count] ? r->low : NAN;
+		gaps[count] = mean_gap(ev, s, itl);
+		known[count] = !isnan(gaps[count]);
 		count++;
 	}
 	for (size_t i = 0; i < count; i++)
