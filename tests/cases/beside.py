@@ -68,6 +68,37 @@ finding not gc-pauses  half of the intervals have slow gaps, with or without a c
 )
 
 
+def seldom_scraped(stopped):
+    """Five replicas with two streams each, scraped every 15 s; pod-c collects every 25 s, and those of `stopped` have two slow gaps as often."""
+    rows = []
+    for k in range(14):
+        full = 15 * k // 25
+        for pod in ("pod-a", "pod-b", "pod-c", "pod-d", "pod-e"):
+            slow = 2 * full if pod in stopped else 0
+            rows.append((f"t{k}", 15 * k, pod, process(page(finished=20 * k, gaps=4200 * k, gap_sum=30 * k, slow=slow), full if pod == "pod-c" else 0)))
+    return rows
+
+
+case(
+    "b16-gc-pauses-between-scrapes",
+    seldom_scraped(["pod-c"]),
+    """
+pod-c.gc_freezes_seen@t0..t13 near 7
+pod-c.gc_gaps_seen@t0..t13 near 14  7 collections x 2 streams
+pod-a.gc_gaps_seen@t0..t13 near 0
+pod-c.finding verdict gc-pauses
+pod-a.finding not gc-pauses
+""",
+)
+case(
+    "b17-all-stop-one-collects",
+    seldom_scraped(["pod-a", "pod-b", "pod-c", "pod-d", "pod-e"]),
+    """
+finding not gc-pauses  its peers stop as often, without a collection
+""",
+)
+
+
 # --- decoding ------------------------------------------------------------------------------------------------------------------------------------
 def decoding(gap_ms, running=None, tokens=None):
     rows = []

@@ -10,7 +10,7 @@ static const double slow_gap_s = 0.2;
 /* ---- the history of one target ---- */
 
 struct tally { /* counters at one scrape */
-	double collections, gaps, slow;
+	double collections, gaps, slow, decode_s;
 	bool known;
 };
 
@@ -31,7 +31,7 @@ static const struct member *bucket_of(const struct member_list *list, const stru
 }
 
 struct watched { /* the series that are looked at */
-	VEC(const struct member *) collections, counts, buckets;
+	VEC(const struct member *) collections, counts, buckets, sums;
 };
 
 static void watch_scheduler(struct evaluation *ev, size_t scheduler, struct watched *w)
@@ -45,6 +45,8 @@ static void watch_scheduler(struct evaluation *ev, size_t scheduler, struct watc
 			VEC_PUSH(&w->collections, m);
 	}
 	for (size_t i = 0; gaps && i < gaps->members.count; i++) {
+		if (gaps->members.items[i].part == PART_SUM)
+			VEC_PUSH(&w->sums, &gaps->members.items[i]);
 		const struct member *m = &gaps->members.items[i], *bucket = m->part == PART_COUNT ? bucket_of(gaps, m) : NULL;
 		if (!bucket)
 			continue;
@@ -63,19 +65,22 @@ static struct tally tally_at(const struct watched *w, int64_t t_ms, int64_t pati
 		t.gaps += all;
 		t.slow += all - value_then(w->buckets.items[i], t_ms, patience_ms);
 	}
+	VEC_EACH (&w->sums, m)
+		t.decode_s += value_then(*m, t_ms, patience_ms);
 	t.known = isfinite(t.collections) && isfinite(t.slow);
 	return t;
 }
 
 struct interval {
 	int64_t t_ms;
-	double collections, gaps, slow;
+	double collections, gaps, slow, decode_s;
 };
 
 /* A counter that fell began anew: that interval is not known. */
 static bool interval_between(const struct tally *before, const struct tally *now, int64_t t_ms, struct interval *i)
 {
-	*i = (struct interval){ t_ms, now->collections - before->collections, now->gaps - before->gaps, now->slow - before->slow };
+	*i = (struct interval){ t_ms, now->collections - before->collections, now->gaps - before->gaps, now->slow - before->slow,
+		now->decode_s - before->decode_s };
 	return before->known && now->known && i->collections >= 0 && i->gaps >= 0 && i->slow >= 0;
 }
 
@@ -97,6 +102,8 @@ static struct pause_sums sums_with(struct pause_sums s, const struct interval *i
 		s.without_gaps += i->slow > 0;
 	}
 	s.collections += i->collections;
+	s.all_gaps += i->slow;
+	s.decode_s += i->decode_s;
 	s.gaps += after || i->collections > 0 ? i->slow : 0;
 	return s;
 }
@@ -141,6 +148,7 @@ static struct pauses *pauses_of(struct evaluation *ev, size_t target)
 	VEC_FREE(&w.collections);
 	VEC_FREE(&w.counts);
 	VEC_FREE(&w.buckets);
+	VEC_FREE(&w.sums);
 	p->made = true;
 	return p;
 }
@@ -214,8 +222,10 @@ bool pause_story_of(struct evaluation *ev, size_t target, int64_t from_ms, struc
 		return false;
 	const struct pause_sums *a = &p->sums[low], *b = &p->sums[high];
 	*story = (struct pause_story){ .interval_s = interval_of(p, low, high) };
-	story->sums = (struct pause_sums){ b->collections - a->collections, b->gaps - a->gaps, b->with - a->with,
-		b->with_gaps - a->with_gaps, b->without - a->without, b->without_gaps - a->without_gaps };
+	story->sums = (struct pause_sums){ b->collections - a->collections, b->gaps - a->gaps, b->all_gaps - a->all_gaps,
+		b->decode_s - a->decode_s, b->with - a->with, b->with_gaps - a->with_gaps, b->without - a->without,
+		b->without_gaps - a->without_gaps };
+	story->streams = high - low > 1 ? (b->decode_s - p->sums[low + 1].decode_s) * 1000 / (double)(p->t[high - 1] - p->t[low]) : NAN;
 	size_t first, last;
 	if (ends_of(p, low, high, HITS, &first, &last)) {
 		story->first_hit_ms = p->t[first];

@@ -10,6 +10,8 @@
 struct pause_sums {
 	double collections;             /* full ones */
 	double gaps;                    /* between tokens, surely above 0.2 s, in intervals with a collection or right after */
+	double all_gaps;                /* of that length, whenever */
+	double decode_s;                /* all gaps together: over the time, how many streams there were (Little's law) */
 	uint32_t with, with_gaps;       /* intervals with full collections; those of them with such gaps */
 	uint32_t without, without_gaps; /* intervals without one and not right after one; those of them with such gaps */
 };
@@ -26,6 +28,7 @@ struct pause_story {
 	struct pause_sums sums;
 	int64_t first_hit_ms, last_hit_ms; /* 0: none */
 	double interval_s;                 /* between full collections; NAN unless two intervals had some */
+	double streams;                    /* running, on average; NAN when not known */
 	double chance;                     /* of as many hits if gaps and collections had nothing to do with each other */
 };
 
