@@ -72,12 +72,23 @@ static bool front_end_is_behind(struct evaluation *ev, const struct scope *s)
 	return answered <= total_of(ev, s, "finished", "finished_reason", "");
 }
 
+/* Where a page has lost its engine's families, HTTP answers are counted still and finishes are not. */
+static bool all_show_engines(struct evaluation *ev, const struct scope *s)
+{
+	for (size_t i = 0; i < s->target_count; i++) {
+		const struct binding *b = evidence_binding(ev->evidence, s->targets[i], ev->window.to_ms);
+		if (!b || !b->engine)
+			return false;
+	}
+	return true;
+}
+
 static const struct reading *lost_at(struct evaluation *ev, const struct scope *s)
 {
 	const struct reading *lost = evaluation_named(ev, s, "requests_ended_without_finish");
 	if (!reading_is_number(lost) || lost->kind == READING_AT_MOST || lost->over_reset || !(lost->low > 0))
 		return NULL;
-	return lost->targets_in == lost->targets_all ? lost : NULL;
+	return lost->targets_in == lost->targets_all && all_show_engines(ev, s) ? lost : NULL;
 }
 
 /* What looks lost at targets of the pool that only catch up. */
