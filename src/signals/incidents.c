@@ -137,6 +137,8 @@ static bool grows_with_window(const struct expression *x)
 {
 	switch (x->kind) {
 	case EXPRESSION_SIGNAL:
+		if (x->signal->kind == SIGNAL_DETECTED)
+			return str_is(x->signal->id, "restarts");
 		return x->signal->kind == SIGNAL_COUNT || (x->signal->kind == SIGNAL_FORMULA && x->signal->definition_count &&
 								  grows_with_window(x->signal->definitions[0].expression));
 	case EXPRESSION_PRIMITIVE: return x->primitive == PRIMITIVE_COUNT || x->primitive == PRIMITIVE_COUNT_ABOVE;
@@ -150,11 +152,11 @@ static bool grows_with_window(const struct expression *x)
 	}
 }
 
-/* "at least five errors": that a few seconds had fewer says nothing. */
+/* "at least five errors", "a restart": that the last few seconds had fewer, or none, says nothing of the window. */
 static bool is_least_number(const struct expression *x)
 {
 	return (x->kind == EXPRESSION_GREATER || x->kind == EXPRESSION_GREATER_EQUAL) && x->right->kind == EXPRESSION_NUMBER &&
-	       x->right->number >= 2 && grows_with_window(x->left);
+	       grows_with_window(x->left);
 }
 
 /* Is the condition false, and not for want of events alone? */
