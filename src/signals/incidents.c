@@ -1,6 +1,8 @@
 /* Findings over time: one incident for each finding and scope, from its onset to its last moment. */
 #include "signals/incidents.h"
 
+#include "catalog/expression.h"
+
 /* What comes and goes all day is told anew this often, then only at the end. */
 enum { TELLINGS_MAX = 8 };
 
@@ -130,13 +132,50 @@ void incidents_add_moment(struct incidents *in, struct evaluation *ev)
 	in->newest = ev;
 }
 
+/* Is it a number of events, which a short window has fewer of? */
+static bool grows_with_window(const struct expression *x)
+{
+	switch (x->kind) {
+	case EXPRESSION_SIGNAL:
+		if (x->signal->kind == SIGNAL_DETECTED)
+			return str_is(x->signal->id, "restarts");
+		return x->signal->kind == SIGNAL_COUNT || (x->signal->kind == SIGNAL_FORMULA && x->signal->definition_count &&
+								  grows_with_window(x->signal->definitions[0].expression));
+	case EXPRESSION_PRIMITIVE: return x->primitive == PRIMITIVE_COUNT || x->primitive == PRIMITIVE_COUNT_ABOVE;
+	case EXPRESSION_ADD:
+	case EXPRESSION_SUBTRACT:
+	case EXPRESSION_MULTIPLY:
+	case EXPRESSION_MIN:
+	case EXPRESSION_MAX: return grows_with_window(x->left) || grows_with_window(x->right);
+	case EXPRESSION_DIVIDE: return grows_with_window(x->left) && !grows_with_window(x->right);
+	default: return false;
+	}
+}
+
+/* "at least five errors", "a restart": that the last few seconds had fewer, or none, says nothing of the window. */
+static bool is_least_number(const struct expression *x)
+{
+	return (x->kind == EXPRESSION_GREATER || x->kind == EXPRESSION_GREATER_EQUAL) && x->right->kind == EXPRESSION_NUMBER &&
+	       grows_with_window(x->left);
+}
+
+/* Is the condition false, and not for want of events alone? */
+static bool is_denied(struct evaluation *ev, const struct scope *s, const struct expression *x)
+{
+	if (x->kind == EXPRESSION_AND)
+		return is_denied(ev, s, x->left) || is_denied(ev, s, x->right);
+	if (x->kind == EXPRESSION_OR)
+		return is_denied(ev, s, x->left) && is_denied(ev, s, x->right);
+	return !is_least_number(x) && evaluate_condition(ev, s, x, true) == TRUTH_FALSE;
+}
+
 /* Does the last moment's own window say that it is over? What that window cannot judge (too few events, no gauge) goes on. */
 static bool is_over(struct incidents *in, const struct finding *f)
 {
 	if (!in->newest || !f->spec->when || in->newest->window.from_ms == in->newest->window.to_ms)
 		return false;
 	const struct scope *s = evaluation_scope(in->newest, f->scope->kind, f->scope->name);
-	return s && evaluate_condition(in->newest, s, f->spec->when, true) == TRUTH_FALSE;
+	return s && is_denied(in->newest, s, f->spec->when);
 }
 
 void incidents_add_window(struct incidents *in, struct evaluation *ev)

@@ -118,11 +118,22 @@ static struct pool_spec *configured_pool(struct evidence *ev, struct pools *pool
 	return p;
 }
 
+/* Did any page of the target have an engine's families? A target whose page has lost them is still one of its pool. */
+static bool ever_had_engine(struct evidence *ev, size_t target)
+{
+	const struct target *t = ev->targets.items[target].target;
+	for (size_t i = t->scrapes.count; i-- > 0;) {
+		const struct binding *b = evidence_binding(ev, target, t->scrapes.items[i].t_ms);
+		if (b && b->engine)
+			return true;
+	}
+	return false;
+}
+
 /* One for the target's model and role; NULL where no engine answered. */
 static struct pool_spec *pool_by_model(struct evidence *ev, struct pools *pools, size_t target)
 {
-	const struct binding *b = evidence_binding(ev, target, ev->to_ms);
-	if (!b || !b->engine)
+	if (!ever_had_engine(ev, target))
 		return NULL;
 	struct str model = target_model(ev, target);
 	enum pool_role role = detect_role(ev, target);

@@ -25,9 +25,26 @@ FAULTS = {
     "stall": ("engine-stalled",),
     "slow:factor=6": ("slow-replica",),
     "preemption-storm:rate=4": ("kv-thrash", "preemptions"),
+    "kv-leak:blocks=300": ("kv-leak",),
+    "memory-leak:kib=512": ("rss-leak",),
+    "gc-pauses": ("gc-pauses",),
     "crash:down=120": ("scrape-partial",),
     "http-500:share=0.5": ("http-errors", "error-rate-high", "success-low"),
+    "slow-streams": ("slow-replica",),
+    "cut-streams:share=0.6": ("aborts-not-counted",),
+    "acceptance": ("acceptance-outlier",),
+    "transfer-failure": ("kv-transfer-failure",),
+    "stale-gauges": ("stale-gauges",),
+    "missing-families:match=vllm:": ("engine-families-missing",),
+    "upgrade:to=0.11,down=1": ("restart",),
 }
+# What the simulator needs besides: options, and requests a second of one replica with the tokens of an answer.
+OPTIONS = {
+    "acceptance": ["--speculative-config", '{"method":"eagle3","num_speculative_tokens":3,"acceptance":0.75}'],
+    "transfer-failure": ["--kv-transfer-config", '{"kv_connector":"NixlConnector","kv_role":"kv_consumer"}'],
+    "upgrade:to=0.11,down=1": ["--mimic", "0.8"],
+}
+TRAFFIC = {"kv-leak:blocks=300": (0.25, 20)}  # idle now and then: the leak shows then
 
 
 def findings(server):
@@ -60,7 +77,8 @@ def top_lacks(server, found, replica):
 def one(fault, wanted, shots):
     shop = daemon.Workshop()
     try:
-        sim = shop.sim("--self-traffic", "rate=%d,prompt=300,output=160" % (REPLICAS * 2), replicas=REPLICAS)
+        rate, output = TRAFFIC.get(fault, (2, 160))
+        sim = shop.sim("--self-traffic", "rate=%g,prompt=300,output=%d" % (REPLICAS * rate, output), *OPTIONS.get(fault, []), replicas=REPLICAS)
         server = shop.goodput("--scrape-interval", "2s", "--evaluation-interval", "4s", "--window", "40s",
                               *["127.0.0.1:%d" % (sim.port + i) for i in range(REPLICAS)])
         server.wait(lambda: server.value("count(up == 1)") == REPLICAS, timeout=120, what="all targets")

@@ -108,11 +108,11 @@ function balanced(text: string): boolean {
 	return depth === 0;
 }
 
-/* A status that never occurred has no series; beside others of its family that is 0, and not an empty result for the whole. */
+/* A status, or a reason to finish, that never occurred has no series; beside others of its family that is 0, and not an empty result for the whole. */
 function withZeros(text: string): string {
 	return /^sum\(increase\([^()]*\)\)$/.test(text)
 		? text
-		: text.replace(/sum\(increase\([^(){}]*\{[^{}]*status=~[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
+		: text.replace(/sum\(increase\([^(){}]*\{[^{}]*(?:status=~|finished_reason=)[^{}]*\}\[\w+\]\)\)/g, '($& or vector(0))');
 }
 
 export interface Query {

@@ -3,9 +3,20 @@
 
 #include "catalog/expression.h"
 
+#include <stdlib.h>
+
 bool target_answers(struct evaluation *ev, size_t target)
 {
 	return scrape_answered(evidence_scrape(ev->evidence, target, ev->window.to_ms));
+}
+
+int64_t history_start(struct evaluation *ev, size_t target)
+{
+	int64_t from = ev->window.history_ms;
+	VEC_EACH (&target_evidence(ev, target)->restarts, t)
+		if (*t <= ev->window.to_ms && *t > from)
+			from = *t;
+	return from;
 }
 
 bool scope_has_target(const struct scope *s, size_t target)
@@ -85,6 +96,40 @@ bool is_exported(struct evaluation *ev, const struct scope *s, const char *metri
 		if (evidence_members(ev->evidence, s->members[i], m, ev->window.to_ms))
 			return true;
 	return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		if (known[i] && i != without)
+			room[n++] = values[i];
+	if (!n)
+		return NAN;
+	qsort(room, n, sizeof *room, by_value);
+	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
+}
+
+size_t count_others(const bool *known, size_t count, size_t without)
+{
+	size_t others = 0;
+	for (size_t i = 0; i < count; i++)
+		others += known[i] && i != without;
+	return others;
+}
+
+double spread_of_others(const double *values, const bool *known, size_t count, size_t without, double median, double *room)
+{
+	double *far = room + count;
+	for (size_t i = 0; i < count; i++)
+		far[i] = fabs(values[i] - median);
+	return median_of_others(far, known, count, without, room);
 }
 
 void wording_init(struct wording *w)

@@ -25,6 +25,8 @@ static inline struct str target_name(const struct evaluation *ev, size_t target)
 }
 /* Did the target answer the newest scrape? */
 bool target_answers(struct evaluation *ev, size_t target);
+/* Where the target's history begins: a restart begins anew. */
+int64_t history_start(struct evaluation *ev, size_t target);
 bool scope_has_target(const struct scope *s, size_t target);
 /* The engine's or GPU's own scope, else its target's. */
 struct scope *scope_of_scheduler(struct evaluation *ev, size_t scheduler);
@@ -40,6 +42,14 @@ struct reading count_at(struct evaluation *ev, const struct scope *s, const char
 struct reading share_above_at(struct evaluation *ev, const struct scope *s, const char *metric, double bound);
 /* Is the metric exported somewhere in the scope under today's bindings? */
 bool is_exported(struct evaluation *ev, const struct scope *s, const char *metric);
+
+/* Median of the known values but one; NAN when there is none. `room` is for `count` numbers. */
+double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room);
+/* From so many peers on their spread is known; with fewer a replica must be further off. */
+enum { PEERS_FOR_SPREAD = 4 };
+size_t count_others(const bool *known, size_t count, size_t without);
+/* How far the others lie from their own median, as a median. `room` is for twice `count` numbers. */
+double spread_of_others(const double *values, const bool *known, size_t count, size_t without, double median, double *room);
 
 /* A list of words for a detail: "a, b, c and 4 more". */
 struct wording {
@@ -65,6 +75,8 @@ void replicas_publish(struct evaluation *ev);
 void replicas_raise(struct evaluation *ev);
 void leaks_publish(struct evaluation *ev);
 void leaks_raise(struct evaluation *ev);
+void collector_publish(struct evaluation *ev);
+void collector_raise(struct evaluation *ev);
 void losses_raise(struct evaluation *ev);
 void mix_publish(struct evaluation *ev);
 void mix_raise(struct evaluation *ev);

@@ -9,6 +9,7 @@
 	X(progress, progress_publish, progress_raise)                                                                                      \
 	X(replicas, replicas_publish, replicas_raise)                                                                                      \
 	X(leaks, leaks_publish, leaks_raise)                                                                                               \
+	X(collector, collector_publish, collector_raise)                                                                                   \
 	X(speculation, speculation_publish, speculation_raise)                                                                             \
 	X(lora, lora_publish, NULL)                                                                                                        \
 	X(losses, NULL, losses_raise)                                                                                                      \

@@ -2,16 +2,6 @@
 #include "signals/detectors/detect.h"
 #include "signals/detectors/trends.h"
 
-/* A restart begins anew. */
-static int64_t history_start(struct evaluation *ev, size_t target)
-{
-	int64_t from = ev->window.history_ms;
-	VEC_EACH (&target_evidence(ev, target)->restarts, t)
-		if (*t <= ev->window.to_ms && *t > from)
-			from = *t;
-	return from;
-}
-
 static struct fit fit_of(struct evaluation *ev, size_t scheduler, enum trend_kind kind)
 {
 	return trend_fit(

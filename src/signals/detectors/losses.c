@@ -1,6 +1,8 @@
 /* Requests that ended without a finish record, beyond what requests between two states can explain. */
 #include "signals/detectors/detect.h"
 
+#include "catalog/expression.h"
+
 /* How many of the lost may be no loss. The sum of conservation counts a first token for each arrival; requests in prefill at the window's
  * start gave theirs inside it: by Little's law about rate x TTFT of them, never more than ran. */
 static double in_prefill_at_start(struct evaluation *ev, const struct scope *s)
@@ -28,22 +30,106 @@ static double answered_from_before(struct evaluation *ev, const struct scope *s)
 
 static double allowance(struct evaluation *ev, const struct scope *s, const struct reading *lost)
 {
+	/* Gauges and counters of one page may be a step apart: by two at a replica, and by chance to either side. */
+	double skew = 2 * sqrt((double)s->target_count);
 	if (lost->kind == READING_AT_LEAST)
-		return 2; /* a bound already; gauges and counters of one page may be a step apart */
+		return skew; /* a bound already */
 	if (is_exported(ev, s, "http_requests"))
-		return answered_from_before(ev, s) + 2;
+		return answered_from_before(ev, s) + skew;
 	return in_prefill_at_start(ev, s);
+}
+
+/* The counter's newest values at the scope since the processes began, of label values that start so ("": all). 0 where none is shown. */
+static double total_of(struct evaluation *ev, const struct scope *s, const char *metric, const char *label, const char *start)
+{
+	const struct metric_spec *m = catalog_metric(ev->catalog, metric);
+	double sum = 0;
+	for (size_t k = 0; m && k < s->member_count; k++) {
+		const struct member_list *list = evidence_members(ev->evidence, s->members[k], m, ev->window.to_ms);
+		int64_t patience = target_patience_ms(target_evidence(ev, ev->evidence->schedulers.items[s->members[k]].target));
+		for (size_t i = 0; list && i < list->members.count; i++) {
+			const struct member *member = &list->members.items[i];
+			ptrdiff_t at = member->part == PART_BUCKET || member->part == PART_SUM
+					       ? -1
+					       : view_at(&member->view, ev->window.to_ms, patience);
+			struct str value = member_label(member->view.labels, name_spec_label(list->name, str_from(label)));
+			if (at >= 0 && str_starts(value, str_from(start)))
+				sum += member->view.v[at];
+		}
+	}
+	return sum;
+}
+
+/* A front end that is behind answers later what the engine has finished; when it catches up, more is answered than finished. Nothing was
+ * lost while, since the start, no more was answered than finished. */
+static bool front_end_is_behind(struct evaluation *ev, const struct scope *s)
+{
+	if (!is_exported(ev, s, "http_requests") || !is_exported(ev, s, "finished"))
+		return false;
+	double errors = total_of(ev, s, "http_requests", "status", "5") - total_of(ev, s, "finished", "finished_reason", "error");
+	double answered =
+		total_of(ev, s, "http_requests", "status", "") - total_of(ev, s, "http_requests", "status", "4") - fmax(0, errors);
+	return answered <= total_of(ev, s, "finished", "finished_reason", "");
+}
+
+/* Where a page has lost its engine's families, HTTP answers are counted still and finishes are not. */
+static bool all_show_engines(struct evaluation *ev, const struct scope *s)
+{
+	for (size_t i = 0; i < s->target_count; i++) {
+		const struct binding *b = evidence_binding(ev->evidence, s->targets[i], ev->window.to_ms);
+		if (!b || !b->engine)
+			return false;
+	}
+	return true;
+}
+
+static const struct reading *lost_at(struct evaluation *ev, const struct scope *s)
+{
+	const struct reading *lost = evaluation_named(ev, s, "requests_ended_without_finish");
+	if (!reading_is_number(lost) || lost->kind == READING_AT_MOST || lost->over_reset || !(lost->low > 0))
+		return NULL;
+	return lost->targets_in == lost->targets_all && all_show_engines(ev, s) ? lost : NULL;
+}
+
+/* What looks lost at targets of the pool that only catch up. */
+static double late_answers(struct evaluation *ev, const struct scope *pool)
+{
+	double late = 0;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		const struct reading *lost = scope_has_target(pool, s->target) ? lost_at(ev, s) : NULL;
+		if (lost && front_end_is_behind(ev, s))
+			late += lost->low;
+	}
+	return late;
+}
+
+static bool loses(struct evaluation *ev, const struct scope *s)
+{
+	const struct reading *lost = lost_at(ev, s);
+	double most = lost ? allowance(ev, s, lost) : INFINITY;
+	return lost && lost->low > most && lost->low - late_answers(ev, s) > most;
+}
+
+/* Those of the pool that lose requests themselves. */
+static size_t losers(struct evaluation *ev, const struct scope *pool, struct str *names)
+{
+	size_t n = 0;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (scope_has_target(pool, s->target) && loses(ev, s))
+			names[n++] = s->name;
+	}
+	return n;
 }
 
 void losses_raise(struct evaluation *ev)
 {
 	SCOPE_EACH(ev, s, SCOPE_POOL)
 	{
-		const struct reading *lost = evaluation_named(ev, s, "requests_ended_without_finish");
-		if (!reading_is_number(lost) || lost->kind == READING_AT_MOST || lost->over_reset || !(lost->low > 0))
-			continue;
-		if (lost->targets_in < lost->targets_all || lost->low <= allowance(ev, s, lost))
-			continue;
-		evaluation_raise(ev, "aborts-not-counted", s, NULL, 0, s->target_count, STR_EMPTY);
+		struct str *names = ARENA_ARRAY(ev->arena, struct str, s->target_count + 1);
+		size_t count = losers(ev, s, names);
+		if (count || loses(ev, s))
+			evaluation_raise(ev, "aborts-not-counted", s, names, count, s->target_count, STR_EMPTY);
 	}
 }

@@ -1,8 +1,6 @@
 /* Replicas and engines beside each other: who runs more than its share, who is slow. */
 #include "signals/detectors/detect.h"
 
-#include <stdlib.h>
-
 /* What is compared inside a scope. */
 struct place {
 	const struct scope *scope;
@@ -82,27 +80,9 @@ static void publish_balance(struct evaluation *ev, const struct scope *s)
 
 enum { EVENTS_MIN = 20 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 static double known_end(const struct reading *r)
 {
 	return r->kind == READING_AT_MOST ? r->high : r->low;
-}
-
-static double median_of_others(const double *values, const bool *known, size_t count, size_t without, double *room)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < count; i++)
-		if (known[i] && i != without)
-			room[n++] = values[i];
-	if (!n)
-		return NAN;
-	qsort(room, n, sizeof *room, by_value);
-	return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
 struct slow {
@@ -141,12 +121,83 @@ static struct slow slow_by(struct evaluation *ev, const struct scope *pool, cons
 	return found;
 }
 
+/* Decoding itself, which has hundreds of events where a latency has ten: the mean gap between tokens. */
+enum { GAPS_MIN = 100 };
+static const double gap_troubles_s = 0.01; /* a second and a half over an answer of 160 tokens */
+
+/* From _sum and _count alone: the reading of the signal gathers all buckets, of every replica at every moment. NAN when not known or too
+ * few. */
+static double mean_gap(struct evaluation *ev, const struct scope *s, const struct metric_spec *itl)
+{
+	double sum = 0, count = 0;
+	bool has_sum = false;
+	struct restart_times restarts;
+	struct window_ends w = window_ends_of(ev, s->target, &restarts);
+	for (size_t k = 0; k < s->member_count; k++) {
+		const struct member_list *list = evidence_members(ev->evidence, s->members[k], itl, ev->window.to_ms);
+		for (size_t i = 0; list && i < list->members.count; i++) {
+			const struct member *m = &list->members.items[i];
+			if (m->part == PART_BUCKET)
+				continue;
+			struct increase one = view_increase(&m->view, &w);
+			if (!one.known || one.reset)
+				return NAN;
+			if (m->part == PART_SUM)
+				sum += one.value * list->name->scale;
+			else
+				count += one.value;
+			has_sum |= m->part == PART_SUM;
+		}
+	}
+	return has_sum && count >= GAPS_MIN ? sum / count : NAN;
+}
+
+static bool decodes_slowly(const double *gaps, const bool *known, size_t count, size_t i, double *room, double *median)
+{
+	size_t others = count_others(known, count, i);
+	*median = median_of_others(gaps, known, count, i, room);
+	if (!others || gaps[i] - *median < gap_troubles_s)
+		return false;
+	if (others < PEERS_FOR_SPREAD)
+		return gaps[i] >= 3 * *median;
+	/* Twice the others, and no mere end of a wide field (batches differ, cards differ). */
+	return gaps[i] >= 2 * *median && gaps[i] - *median > 6 * spread_of_others(gaps, known, count, i, *median, room);
+}
+
+static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
+{
+	struct slow found = { .title = "mean gap between tokens", .value = -INFINITY };
+	const struct metric_spec *itl = catalog_metric(ev->catalog, "itl");
+	size_t count = 0;
+	if (!itl)
+		return found;
+	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
+	double *gaps = ARENA_ARRAY(ev->arena, double, pool->target_count + 1), median;
+	double *room = ARENA_ARRAY(ev->arena, double, 2 * pool->target_count + 2);
+	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (!scope_has_target(pool, s->target))
+			continue;
+		targets[count] = s;
+		gaps[count] = mean_gap(ev, s, itl);
+		known[count] = !isnan(gaps[count]);
+		count++;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (known[i] && gaps[i] > found.value && decodes_slowly(gaps, known, count, i, room, &median))
+			found = (struct slow){ targets[i], found.title, gaps[i], median };
+	return found;
+}
+
 static struct slow slow_replica(struct evaluation *ev, const struct scope *pool)
 {
 	if (pool->target_count < 2 || !has_window(ev))
 		return (struct slow){ 0 };
 	struct slow slow = slow_by(ev, pool, "ttft_p99", "TTFT P99");
-	return slow.scope ? slow : slow_by(ev, pool, "e2e_p99", "E2E P99");
+	if (!slow.scope)
+		slow = slow_by(ev, pool, "e2e_p99", "E2E P99");
+	return slow.scope ? slow : slow_decode(ev, pool);
 }
 
 void replicas_publish(struct evaluation *ev)
@@ -169,11 +220,57 @@ void replicas_publish(struct evaluation *ev)
 
 /* ---- raise ---- */
 
+/* Would requests that are dealt by chance put as many on one of the places, once in five hundred looks? */
+static bool is_chance(const struct balance *b)
+{
+	double mean = b->sum / (double)b->places, below = 0;
+	for (double k = 0; k < b->most; k++)
+		below += exp(k * log(mean) - mean - lgamma(k + 1));
+	return (1 - below) * (double)b->places > 2e-3;
+}
+
+/* A burst that met one replica is over at the next look. */
+static bool was_hot_before(struct evaluation *ev, const struct balance *b)
+{
+	double growth;
+	return !number_at(ev, b->hot, "running_growth", &growth) || b->most - growth >= 2 * b->sum / (double)b->places;
+}
+
+static bool tokens_at(struct evaluation *ev, const struct scope *s, double *tokens)
+{
+	double prompt = 0;
+	if (!number_at(ev, s, "generation_tps", tokens))
+		return false;
+	number_at(ev, s, "prompt_tps", &prompt);
+	*tokens += prompt;
+	return true;
+}
+
+/* Who has more requests because the balancer sends more makes more tokens. Who has more because it is slow does not: then the balance is
+ * the symptom. True where that is not known. */
+static bool has_more_to_do(struct evaluation *ev, const struct scope *wide, const struct balance *b)
+{
+	double sum = 0, hot, tokens;
+	size_t places = 0;
+	if (!tokens_at(ev, b->hot, &hot))
+		return true;
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (!scope_has_target(wide, s->target) || !tokens_at(ev, s, &tokens))
+			continue;
+		sum += tokens;
+		places++;
+	}
+	return !(sum > 0) || hot / (sum / (double)places) >= b->ratio / 2;
+}
+
 static void judge_balance(struct evaluation *ev, struct scope *s, enum scope_kind kind)
 {
 	struct balance b = balance_of(ev, s, kind);
 	/* Two for each place: with fewer, one request more is chance. */
-	if (b.places < 2 || !(b.ratio >= 3) || !b.idle || b.sum < 2 * (double)b.places)
+	if (b.places < 2 || !(b.ratio >= 3) || !b.idle || b.sum < 2 * (double)b.places || is_chance(&b))
+		return;
+	if (kind == SCOPE_TARGET && has_window(ev) && !(was_hot_before(ev, &b) && has_more_to_do(ev, s, &b)))
 		return;
 	struct str hot = b.hot->name;
 	evaluation_raise(ev, "dp-imbalance", s, &hot, 1, b.places, STR_EMPTY);

@@ -53,6 +53,19 @@ void scrapes_publish(struct evaluation *ev)
 
 /* ---- who did not answer ---- */
 
+/* The first round of a watch takes one interval: whoever comes later in it is not silent. */
+static bool is_yet_to_come(struct evaluation *ev, size_t target)
+{
+	const struct target *t = target_evidence(ev, target)->target;
+	if (!t->scrapes.count || t->scrapes.items[0].t_ms <= ev->window.to_ms)
+		return false;
+	VEC_EACH (&ev->evidence->targets, other)
+		if (other->target->scrapes.count &&
+			t->scrapes.items[0].t_ms - other->target->scrapes.items[0].t_ms > target_patience_ms(target_evidence(ev, target)))
+			return false;
+	return true;
+}
+
 /* A page with an error is not up, here as in Prometheus; but somebody answered, and its whole lines are known. */
 static void judge_answers(struct evaluation *ev)
 {
@@ -62,7 +75,7 @@ static void judge_answers(struct evaluation *ev)
 	wording_init(&said);
 	for (size_t i = 0; i < count; i++) {
 		const struct scrape_record *r = evidence_scrape(ev->evidence, i, ev->window.to_ms);
-		if (scrape_is_whole(r))
+		if (scrape_is_whole(r) || (!r && is_yet_to_come(ev, i)))
 			continue;
 		broken += scrape_answered(r);
 		names[missing++] = target_name(ev, i);

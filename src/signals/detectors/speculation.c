@@ -1,4 +1,5 @@
-/* The identity that proves speculation counters right: 1 + acceptance summed over positions = tokens per verification step. */
+/* Speculation: the identity that proves its counters right (1 + acceptance summed over positions = tokens per verification step), and the
+ * replica whose drafts are not accepted as its peers' are. */
 #include "signals/detectors/detect.h"
 
 /* -1 unknown, 0 broken, 1 holds. */
@@ -21,8 +22,53 @@ void speculation_publish(struct evaluation *ev)
 	}
 }
 
+/* ---- beside the peers ---- */
+
+enum { DRAFTS_MIN = 100 };
+
+/* Three quarters of the others' share (a third with few peers), and no chance: five standard errors. A draft counts once, as its tokens
+ * fall together. Where all differ, nobody stands out. */
+static bool is_outlier(const double *shares, const bool *known, size_t count, size_t i, double peers, double drafts, double *room)
+{
+	bool few = count_others(known, count, i) < PEERS_FOR_SPREAD;
+	double less = peers - shares[i];
+	return shares[i] < (few ? 1.0 / 3 : 0.75) * peers && less > 5 * sqrt(peers * (1 - peers) / drafts) &&
+	       (few || less > 6 * spread_of_others(shares, known, count, i, peers, room));
+}
+
+static void judge_pool(struct evaluation *ev, const struct scope *pool)
+{
+	size_t count = 0;
+	struct scope **targets = ARENA_ARRAY(ev->arena, struct scope *, pool->target_count + 1);
+	double *shares = ARENA_ARRAY(ev->arena, double, pool->target_count + 1),
+	       *drafts = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
+	double *room = ARENA_ARRAY(ev->arena, double, 2 * pool->target_count + 2);
+	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
+	SCOPE_EACH(ev, s, SCOPE_TARGET)
+	{
+		if (!scope_has_target(pool, s->target))
+			continue;
+		targets[count] = s;
+		known[count] = number_at(ev, s, "spec_drafts", &drafts[count]) && drafts[count] >= DRAFTS_MIN &&
+			       number_at(ev, s, "spec_acceptance_rate", &shares[count]);
+		count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double peers = known[i] ? median_of_others(shares, known, count, i, room) : NAN;
+		if (known[i] && is_outlier(shares, known, count, i, peers, drafts[i], room))
+			evaluation_raise(ev, "acceptance-outlier", targets[i], NULL, 0, 1,
+				arena_printf(ev->arena, "%.0f %% of its draft tokens are accepted, %.0f %% at its peers (median)",
+					100 * shares[i], 100 * peers));
+	}
+}
+
 void speculation_raise(struct evaluation *ev)
 {
+	SCOPE_EACH(ev, s, SCOPE_POOL)
+	{
+		if (has_window(ev) && s->target_count > 1)
+			judge_pool(ev, s);
+	}
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
 	{
 		const struct reading *ok = evaluation_named(ev, s, "spec_identity_ok");

@@ -1,6 +1,7 @@
 #include "signals/detectors/trends.h"
 
 #include "signals/detectors/detect.h"
+#include "signals/detectors/pauses.h"
 
 /* ---- building ---- */
 
@@ -110,14 +111,26 @@ static void sum_up(struct arena *arena, struct trend *t, const struct points *p)
 	}
 }
 
-const struct trend *trend_of(struct evaluation *ev, size_t scheduler, enum trend_kind kind)
+static struct trends *trends_all(struct evaluation *ev)
 {
 	struct evidence *all = ev->evidence;
 	if (!all->trends) {
 		all->trends = ARENA_NEW(all->arena, struct trends);
 		all->trends->of = arena_zalloc(all->arena, all->schedulers.count + 1, sizeof *all->trends->of);
+		all->trends->pauses = ARENA_ARRAY(all->arena, struct pauses, all->targets.count + 1);
 	}
-	struct trend *t = &all->trends->of[scheduler][kind];
+	return all->trends;
+}
+
+struct pauses *trends_pauses(struct evaluation *ev, size_t target)
+{
+	return &trends_all(ev)->pauses[target];
+}
+
+const struct trend *trend_of(struct evaluation *ev, size_t scheduler, enum trend_kind kind)
+{
+	struct evidence *all = ev->evidence;
+	struct trend *t = &trends_all(ev)->of[scheduler][kind];
 	if (t->made)
 		return t;
 	static void (*const collect[])(struct evaluation * ev, size_t scheduler,

@@ -18,8 +18,10 @@ struct trend {
 	double *v;
 	struct trend_sums *sums; /* count + 1 */
 };
+struct pauses;
 struct trends {
 	struct trend (*of)[TREND_KIND_COUNT]; /* by scheduler */
+	struct pauses *pauses;                /* by target; detectors/pauses.c */
 };
 
 /* A line through the points with from <= t <= to. */
@@ -32,6 +34,7 @@ struct fit {
 
 /* IDLE_KV: KV usage at scrapes with nothing running or waiting, one for each idle spell in which the engine had worked since the last one.
  * RSS: resident memory. LOAD: requests running. */
+struct pauses *trends_pauses(struct evaluation *ev, size_t target);
 const struct trend *trend_of(struct evaluation *ev, size_t scheduler, enum trend_kind kind);
 struct fit trend_fit(const struct trend *t, int64_t from_ms, int64_t to_ms);
 
