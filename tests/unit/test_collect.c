@@ -606,13 +606,13 @@ static void test_promises_take_no_memory(void **state)
 static void test_large_file(void **state)
 {
 	enum { KEY = 250, ENTRIES = 140000 /* of 264 bytes: above 32 MB */ };
-	char folder[64], path[160], name[KEY];
+	char folder[] = "/tmp/test_collect-XXXXXX" /* a tmpfs may be small */, path[160], name[KEY];
 	struct collect_fold folded;
 	const char *key = "[\"a_total\", \"a_total\", {}, \"Help.\"]";
 	int32_t header[2] = { 8 }, length = KEY;
 	double value = 2;
 
-	folder_make_here(folder);
+	assert_non_null(mkdtemp(folder));
 	counter_put(folder, "counter", DEAD_PID, "a_total", 1, 8);
 	snprintf(path, sizeof path, "%s/counter_%d.db", folder, DEAD_PID + 1);
 	FILE *file = fopen(path, "w+b");
