@@ -73,7 +73,7 @@ def panels(d):
 class Changes(Case):
     def test_replicas_added(self):
         first = self.shop.sim("--self-traffic", "rate=24,prompt=300,output=40", replicas=2)
-        more = self.shop.sim("--self-traffic", "rate=12,prompt=300,output=40")
+        more = self.shop.sim("--self-traffic", "rate=60,prompt=300,output=40")
         self.targets(first.port, first.port + 1)
         s = self.serve()
         self.await_seconds(s, 9)
@@ -100,6 +100,10 @@ class Changes(Case):
         self.assertTrue([n for n in c["notes"] if n.startswith("The load moved")], c["notes"])
         self.assertTrue([n for n in c["notes"] if "not A against B" in n], c["notes"])
         self.assertTrue(self.change(s, anyway="1")["rulings"])
+        self.assertEqual(self.change(s, scope="fleet")["scope"], {"name": "fleet", "why": "as asked"})
+        nobody = s.ask("/api/goodput/v1/changes/last", {**LOOK, "scope": "nobody"})
+        self.assertEqual(nobody.status, 422)
+        self.assertIn('called "nobody"', nobody.json["error"])
         self.assertEqual({part["side"] for part in c["chart"]}, {"before", "after"})
         self.assertGreater(max(part.get("finished", 0) for part in c["chart"]), 5)
         told = s.ask("/api/goodput/v1/changes").json["data"]
