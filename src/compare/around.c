@@ -99,7 +99,7 @@ static void choose_before(struct around_window *w, const struct choosing *c)
 		w->to_ms = s->to_ms;
 	w->from_ms = w->to_ms - c->length_ms;
 	w->limit = AROUND_LENGTH;
-	begin_no_earlier(w, s->from_ms + log->interval_ms, AROUND_DATA); /* each target was seen once before */
+	begin_no_earlier(w, s->whole_ms, AROUND_DATA);
 	for (size_t i = 0; i < log->event_count; i++)
 		if (log->events[i].to_ms < c->from_ms)
 			begin_no_earlier(w, log->events[i].to_ms + c->settle_ms, AROUND_EVENT);
@@ -121,8 +121,8 @@ static void choose_after(struct around_window *w, const struct choosing *c)
 	*w = (struct around_window){ settled_ms, settled_ms, AROUND_DATA, false, 0 };
 	if (!s)
 		return;
-	if (s->from_ms + log->interval_ms > settled_ms)
-		w->from_ms = s->from_ms + log->interval_ms;
+	if (s->whole_ms > settled_ms)
+		w->from_ms = s->whole_ms;
 	w->to_ms = w->from_ms + c->length_ms;
 	w->limit = AROUND_LENGTH;
 	end_no_later(w, s->to_ms, AROUND_DATA);

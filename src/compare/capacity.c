@@ -80,6 +80,21 @@ static void *kept(struct arena *arena, const void *items, size_t count, size_t s
 
 /* ---- when anybody looked ---- */
 
+/* A watch that begins sees its targets one by one: those of the first scrapes were there. */
+static void find_whole(struct finder *f)
+{
+	for (size_t i = 0; i < f->in->up_count; i++) {
+		const struct series_view *view = &f->in->up[i];
+
+		VEC_EACH (&f->stretches, s) {
+			size_t k = times_after(view->t, view->count, s->from_ms - 1);
+
+			if (k < view->count && view->t[k] <= s->from_ms + CAME_FOR * f->log->interval_ms && view->t[k] > s->whole_ms)
+				s->whole_ms = view->t[k];
+		}
+	}
+}
+
 static void find_stretches(struct finder *f)
 {
 	struct times all = { 0 }, gaps = { 0 };
@@ -106,8 +121,9 @@ static void find_stretches(struct finder *f)
 		if (last && all.items[i] - last->to_ms <= BLIND_FROM * f->log->interval_ms)
 			last->to_ms = all.items[i];
 		else
-			VEC_PUSH(&f->stretches, (struct capacity_stretch){ all.items[i], all.items[i] });
+			VEC_PUSH(&f->stretches, (struct capacity_stretch){ all.items[i], all.items[i], all.items[i] });
 	}
+	find_whole(f);
 	VEC_FREE(&all);
 	VEC_FREE(&gaps);
 }
@@ -169,7 +185,7 @@ static void find_changes(struct finder *f, size_t first_span, struct str instanc
 		s->lasts = seen_ms(f, s->from_ms, s->to_ms) >= CAME_FOR * interval_ms;
 		if (!s->lasts)
 			continue;
-		if (s->from_ms > oldest_ms + 2 * interval_ms)
+		if (s->from_ms > oldest_ms + CAME_FOR * interval_ms)
 			VEC_PUSH(&f->changes, (struct change){ looked_before(f, s->from_ms), s->from_ms, instance, true });
 		if (seen_ms(f, s->to_ms, newest_ms) > GONE_FOR * interval_ms)
 			VEC_PUSH(&f->changes, (struct change){ s->to_ms, s->to_ms + interval_ms, instance, false });

@@ -31,6 +31,7 @@ struct capacity_event {
 
 struct capacity_stretch { /* scrapes without a long gap */
 	int64_t from_ms, to_ms;
+	int64_t whole_ms; /* from when on every target had been seen that was there when it began */
 };
 
 struct capacity_log {

@@ -331,6 +331,10 @@ bool event_compare(struct event_answer *answer, struct arena *arena, const struc
 
 	if (!ok)
 		return false;
+	bool looked = w->before.from_ms < w->before.to_ms || w->after.from_ms < w->after.to_ms;
+
+	if (q->scope.len && looked && !answer->before.readings && !answer->after.readings)
+		return error_set(e, EXIT_USAGE, "no pool, target or engine is called \"" STR_FMT "\" in these windows", STR_ARG(q->scope));
 	compare(&c);
 	return true;
 }

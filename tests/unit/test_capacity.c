@@ -199,6 +199,21 @@ static void test_what_is_no_event(void **state)
 	scene_fini(&s);
 }
 
+/* A watch that begins finds its targets one by one: none of them came, and no window begins before all were seen. */
+static void test_a_watch_begins(void **state)
+{
+	struct scene s;
+
+	scene_init(&s);
+	TARGET(&s, "a", 60, { 0, 1 });
+	TARGET(&s, "b", 60, { 1, 1 });
+	scene_tell(&s, "scaled", "capacity", 10, 0);
+	scene_find(&s);
+	assert_int_equal(only_event(&s)->came_count, 0);
+	assert_true(fabs(minute_of(s.log.stretches[0].whole_ms) - 1) < 0.01);
+	scene_fini(&s);
+}
+
 /* It came while nobody looked: when is not known, but between the two. */
 static void test_change_in_the_dark(void **state)
 {
@@ -448,6 +463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_targets_come_and_go),
 		cmocka_unit_test(test_what_is_no_event),
+		cmocka_unit_test(test_a_watch_begins),
 		cmocka_unit_test(test_change_in_the_dark),
 		cmocka_unit_test(test_told_and_seen_are_one),
 		cmocka_unit_test(test_unknown_is_not_zero),

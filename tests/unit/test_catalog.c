@@ -403,6 +403,8 @@ static void pools(void **state)
 				"  class: batch\n"
 				"  slo: {ttft: 500ms, tpot: 0.05, e2e: 10s}\n"
 				"  memory_limit: 64GiB\n"
+				"  gpus: 4\n"
+				"  gpu_price: 2.5\n"
 				"- name: rest\n");
 	const struct pool_spec *chat = c.pools.items[0], *rest = c.pools.items[1];
 
@@ -412,15 +414,18 @@ static void pools(void **state)
 	assert_int_equal(chat->role, ROLE_DECODE);
 	assert_true(chat->slo_ttft_s == 0.5 && chat->slo_tpot_s == 0.05 && chat->slo_e2e_s == 10);
 	assert_true(chat->memory_limit_bytes == 64 * 0x1p30);
+	assert_true(chat->gpus == 4 && chat->gpu_price == 2.5);
 	assert_str(chat->class_name, "batch");
 	assert_str(rest->class_name, "interactive");
 	assert_int_equal(rest->role, ROLE_MIXED);
-	assert_true(isnan(rest->slo_ttft_s) && isnan(rest->memory_limit_bytes));
+	assert_true(isnan(rest->slo_ttft_s) && isnan(rest->memory_limit_bytes) && isnan(rest->gpus) && isnan(rest->gpu_price));
 	catalog_fini(&c);
 	assert_refused("pools:\n- {name: a, match: {pod: \"(\"}}\n", 2, 26, "is no regular expression", NULL);
 	assert_refused("pools:\n- {name: a, slo: {ttft: fast}}\n", 2, 25, "expected a duration", NULL);
 	assert_refused("pools:\n- {name: a, slo: {ttfd: 1s}}\n", 2, 19, "unknown key", "did you mean \"ttft\"?");
 	assert_refused("pools:\n- {name: a, memory_limit: 64Gip}\n", 2, 27, "expected bytes", NULL);
+	assert_refused("pools:\n- {name: a, gpus: 0}\n", 2, 19, "how many GPUs a replica has", NULL);
+	assert_refused("pools:\n- {name: a, gpu_price: -2}\n", 2, 24, "what a GPU costs in an hour", NULL);
 	assert_refused("pools:\n- {name: a, class: interactiv}\n", 2, 20, "not known here", "did you mean \"interactive\"?");
 	assert_refused("pools:\n- {name: a, gpu: H100}\n", 2, 13, "unknown key", NULL);
 	assert_refused("pools:\n- {name: a, success: \"(\"}\n", 2, 22, "expected finish reasons", "for example success: stop|length");

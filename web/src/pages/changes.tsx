@@ -1,6 +1,6 @@
 // What was before and after a change of capacity, as the daemon tells it: which windows, what they cost, what else changed in the meantime.
 import { useMemo } from 'preact/hooks';
-import { ask, useData, type Data } from '../api';
+import { ask, useData, useLive, type Data } from '../api';
 import { number } from '../format';
 import type { Scene } from '../scene';
 import { addressWith } from '../state';
@@ -174,7 +174,9 @@ function One({ change }: { change: Data<ChangeAnswer> }) {
 }
 
 function List({ s }: { s: Scene }) {
-	const found = useData('changes', s.tick, (signal) => ask<Change[]>('/api/goodput/v1/changes', {}, signal).then((a) => a.data));
+	// A day of everybody's answers is looked through for it: once a minute, and when something is told.
+	const minute = Math.floor(s.range.to / 60);
+	const found = useData('changes', minute + useLive().annotations, (signal) => ask<Change[]>('/api/goodput/v1/changes', {}, signal).then((a) => a.data));
 	if (!found.data?.length) return null;
 	return (
 		<section class="panel" aria-label="Changes of capacity">
