@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { PROMPTS_PRESET = 1000, CONCURRENCY_MAX = 1000000 };
+enum { PROMPTS_PRESET = 1000, CONCURRENCY_MAX = 1000000, THREADS_MAX = 1024, RETRIES_MAX = 1000, READY_MAX_S = 7 * 86400 };
 
 /* A number from `least` to `most`; absent: left alone. */
 static bool number_option(const char *name, const char *text, double least, double most, double *value, struct error *e)
@@ -21,6 +21,23 @@ static bool number_option(const char *name, const char *text, double least, doub
 	if (number_parse(str_from(text), value) && *value >= least && *value <= most)
 		return true;
 	return error_set(e, EXIT_USAGE, "--%s must be a number from %g to %g, not \"%s\"", name, least, most, text);
+}
+
+/* What nobody means, and no machine can do. */
+static bool setup_counts(const struct bench_arguments *a, struct error *e)
+{
+	const struct {
+		const char *name;
+		int64_t value, most;
+	} counts[] = { { "max-concurrency", a->concurrency, CONCURRENCY_MAX }, { "threads", a->threads, THREADS_MAX },
+		{ "retries", a->retries, RETRIES_MAX }, { "port", a->port, UINT16_MAX },
+		{ "ready-check-timeout-sec", a->ready_s, READY_MAX_S } };
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		if (counts[i].value > counts[i].most)
+			return error_set(e, EXIT_USAGE, "--%s must be at most %lld, not %lld", counts[i].name, (long long)counts[i].most,
+				(long long)counts[i].value);
+	return true;
 }
 
 /* ---- the endpoint ---- */
@@ -383,8 +400,9 @@ bool bench_open(struct bench *b, const struct bench_arguments *a, const struct o
 	buf_init(&b->members, 1 << 24);
 	raise_limits();
 	b->load.model = str_from(model ? model : "");
-	if (setup_operands(b, operands, e) && setup_endpoint(b, e) && (setup_api(b), setup_headers(b, e)) && setup_members(b, e) &&
-		setup_workload(b, e) && setup_plan(b, e) && setup_window(b, e) && setup_judgement(b, e) && bench_files_check(a, e)) {
+	if (setup_counts(a, e) && setup_operands(b, operands, e) && setup_endpoint(b, e) && (setup_api(b), setup_headers(b, e)) &&
+		setup_members(b, e) && setup_workload(b, e) && setup_plan(b, e) && setup_window(b, e) && setup_judgement(b, e) &&
+		bench_files_check(a, e)) {
 		b->load.request_prefix = a->request_prefix ? str_from(a->request_prefix)
 							   : arena_printf(&b->arena, "bench-%llx-", (unsigned long long)b->plan.salt);
 		return true;

@@ -77,7 +77,7 @@ struct load {
 	struct workload_cursor *cursor;
 	int64_t epoch_ns;      /* monotonic */
 	int64_t starts_end_ns; /* since the epoch; INT64_MAX without a duration */
-	uint64_t starts, evaluation_next, evaluation_stride, evaluation_seen;
+	uint64_t starts, evaluation_next;
 	int64_t last_due_ns;
 	bool is_open_loop;
 	atomic_bool stopping;
@@ -107,7 +107,8 @@ int64_t load_now(const struct load *l); /* since the epoch */
 
 /* worker.c */
 bool worker_init(struct worker *w, struct load *l, unsigned index, struct error *e);
-void worker_run(void *worker); /* the thread */
+bool worker_start(struct worker *w, struct error *e); /* the thread */
+void worker_run(void *worker);                        /* what it does */
 void worker_fini(struct worker *w);
 void worker_hold(struct worker *w, struct call *call); /* until call->due_ns */
 struct call *worker_call(struct worker *w);            /* a free one */

@@ -116,7 +116,6 @@ static void workers_wait(struct load *l)
 	bool stopped = false;
 
 	while (l->running) {
-		uv_cond_timedwait(&l->ended, &l->mutex, LOOK_NS);
 		uv_mutex_unlock(&l->mutex);
 		if (l->options->on_progress && load_now(l) - seen.at_ns >= PROGRESS_NS)
 			progress_tell(l, &seen);
@@ -125,20 +124,29 @@ static void workers_wait(struct load *l)
 			workers_stop(l);
 		}
 		uv_mutex_lock(&l->mutex);
+		if (l->running)
+			uv_cond_timedwait(&l->ended, &l->mutex, LOOK_NS);
 	}
 }
 
-static void workers_run(struct load *l)
+/* False: a thread could not be made; those that were have ended. */
+static bool workers_run(struct load *l, struct error *e)
 {
+	unsigned started = 0;
+
 	l->epoch_ns = clock_monotonic_ns() + EPOCH_AHEAD_NS;
 	l->running = l->worker_count;
-	for (unsigned i = 0; i < l->worker_count; i++)
-		uv_thread_create(&l->workers[i].thread, worker_run, &l->workers[i]);
+	while (started < l->worker_count && worker_start(&l->workers[started], e))
+		started++;
+	if (started < l->worker_count)
+		workers_stop(l);
 	uv_mutex_lock(&l->mutex);
+	l->running -= l->worker_count - started;
 	workers_wait(l);
 	uv_mutex_unlock(&l->mutex);
-	for (unsigned i = 0; i < l->worker_count; i++)
+	for (unsigned i = 0; i < started; i++)
 		uv_thread_join(&l->workers[i].thread);
+	return started == l->worker_count;
 }
 
 static unsigned workers_wanted(const struct load_options *o)
@@ -278,7 +286,7 @@ bool load_run(const struct load_options *o, struct load_result *r, struct error 
 	arena_init(&r->arena);
 	if (ok) {
 		r->start_unix = (double)(clock_now_ms() + EPOCH_AHEAD_NS / 1000000) / 1e3;
-		workers_run(&l);
+		ok = workers_run(&l, e);
 		result_fill(r, &l);
 	}
 	load_fini(&l);
@@ -295,12 +303,40 @@ void load_result_fini(struct load_result *r)
 
 /* ---- a probe ---- */
 
+/* A call of a few tokens that leaves at the epoch, as all calls do: its times and the run's are of one beginning. */
+static void probe_hold(struct worker *w, const struct load_options *o)
+{
+	struct call *call = worker_call(w);
+
+	call_prepare(call, 0, 0, NULL, TIMELINE_NEVER);
+	call->more = false;
+	if (w->scratch.output_tokens > PROBE_TOKENS)
+		w->scratch.output_tokens = PROBE_TOKENS;
+	buf_reset(&call->body);
+	load_body(o, &w->scratch, NULL, &call->body);
+	call->due_ns = 0;
+	w->over = true;
+	w->held_starts++;
+	worker_hold(w, call);
+}
+
+static void probe_take(struct worker *w, struct timeline *timeline)
+{
+	timeline_fini(timeline);
+	timeline_init(timeline);
+	if (w->done.count)
+		*timeline = w->done.items[0];
+	if (!w->done.count || timeline->outcome == TIMELINE_UNSENT) /* Ctrl-C before it left */
+		timeline->outcome = TIMELINE_CANCELLED;
+	timeline->request_id = STR_EMPTY; /* its text goes with the worker */
+}
+
 bool load_probe(const struct load_options *options, struct timeline *timeline, struct error *e)
 {
 	struct workload_plan plan = *options->plan;
 	struct load_options o = *options;
 	struct load l;
-	struct call *call;
+	bool ok;
 
 	plan.salt ^= 0x70726f6265; /* a text of its own: the run's first prompt must not be in a prefix cache */
 	plan.arrivals = (struct workload_arrivals){ .process = WORKLOAD_CLOSED, .concurrency = 1 };
@@ -310,24 +346,12 @@ bool load_probe(const struct load_options *options, struct timeline *timeline, s
 	o.on_progress = NULL;
 	o.retries = 0;
 	o.duration_ns = o.warmup_ns = 0;
-	if (!load_init(&l, &o, 1, e)) {
-		load_fini(&l);
-		return false;
+	ok = load_init(&l, &o, 1, e);
+	if (ok) {
+		probe_hold(l.workers, &o);
+		ok = workers_run(&l, e);
+		probe_take(l.workers, timeline);
 	}
-	l.workers->over = true;
-	l.epoch_ns = clock_monotonic_ns();
-	call = worker_call(l.workers);
-	call_prepare(call, 0, 0, NULL, TIMELINE_NEVER);
-	call->more = false;
-	if (l.workers->scratch.output_tokens > PROBE_TOKENS)
-		l.workers->scratch.output_tokens = PROBE_TOKENS;
-	buf_reset(&call->body);
-	load_body(&o, &l.workers->scratch, NULL, &call->body);
-	call_send(call);
-	workers_run(&l);
-	timeline_fini(timeline);
-	*timeline = l.workers->done.items[0];
-	timeline->request_id = STR_EMPTY; /* its text goes with the worker */
 	load_fini(&l);
-	return true;
+	return ok;
 }

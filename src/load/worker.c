@@ -305,26 +305,62 @@ static uint32_t share_of(uint32_t all, unsigned index, unsigned count)
 	return all / count + (index < all % count);
 }
 
+static bool worker_refuse(const struct worker *w, int code, struct error *e)
+{
+	error_set(e, EXIT_INTERNAL, "thread %u of %u cannot be set up: %s", w->index + 1, w->load->worker_count, uv_strerror(code));
+	error_hint(e, "fewer --threads, or more open files: ulimit -n");
+	return false;
+}
+
+/* The loop with the handles that stay until the thread has ended. */
+static int worker_loop(struct worker *w)
+{
+	int code;
+
+	w->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (w->alarm_fd < 0)
+		return -errno;
+	code = uv_loop_init(&w->loop);
+	if (code < 0) {
+		close(w->alarm_fd);
+		return code;
+	}
+	code = uv_poll_init(&w->loop, &w->alarm, w->alarm_fd);
+	if (code < 0) {
+		uv_loop_close(&w->loop);
+		close(w->alarm_fd);
+		return code;
+	}
+	uv_async_init(&w->loop, &w->wake, on_wake); /* cannot fail: the loop has its descriptor already */
+	uv_unref((uv_handle_t *)&w->wake);          /* stays until the thread has ended: the main thread may use it at any time */
+	uv_timer_init(&w->loop, &w->grace);
+	w->wake.data = w->grace.data = w->alarm.data = w;
+	return 0;
+}
+
 bool worker_init(struct worker *w, struct load *l, unsigned index, struct error *e)
 {
+	int code;
+
 	w->load = l;
 	w->index = index;
 	w->places = share_of(l->options->plan->arrivals.concurrency, index, l->worker_count);
-	w->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (w->alarm_fd < 0)
-		return error_set(e, EXIT_INTERNAL, "no timer: %s", strerror(errno));
-	uv_loop_init(&w->loop);
-	uv_async_init(&w->loop, &w->wake, on_wake);
-	uv_unref((uv_handle_t *)&w->wake); /* stays until the thread has ended: the main thread may use it at any time */
-	uv_timer_init(&w->loop, &w->grace);
-	uv_poll_init(&w->loop, &w->alarm, w->alarm_fd);
-	w->wake.data = w->grace.data = w->alarm.data = w;
+	code = worker_loop(w);
+	if (code < 0)
+		return worker_refuse(w, code, e);
 	uv_poll_start(&w->alarm, UV_READABLE, on_alarm);
 	w->client = stream_client_new(&w->loop, l->options->endpoint);
 	workload_request_init(&w->scratch);
 	arena_init(&w->arena);
 	buf_init(&w->lines, SIZE_MAX / 2);
 	return true;
+}
+
+bool worker_start(struct worker *w, struct error *e)
+{
+	int code = uv_thread_create(&w->thread, worker_run, w);
+
+	return code == 0 || worker_refuse(w, code, e);
 }
 
 /* The first starts wait for the epoch, so that all workers begin together. A closed loop has a call that only wakes it. */
@@ -361,20 +397,27 @@ void worker_run(void *worker)
 	uv_mutex_unlock(&w->load->mutex);
 }
 
-static void calls_free(struct call_list *l)
+static void call_free(struct call *call)
 {
-	while (l->first) {
-		struct call *call = l->first;
+	call_fini(call);
+	mem_free(call);
+}
 
-		call_list_remove(l, call);
-		call_fini(call);
-		mem_free(call);
+static void calls_free(struct worker *w)
+{
+	while (w->spare.first) {
+		struct call *call = w->spare.first;
+
+		call_list_remove(&w->spare, call);
+		call_free(call);
 	}
+	VEC_EACH (&w->heap, held) /* of one that never ran */
+		call_free(*held);
 }
 
 void worker_fini(struct worker *w)
 {
-	calls_free(&w->spare);
+	calls_free(w);
 	uv_close((uv_handle_t *)&w->wake, NULL);
 	worker_close(w); /* of one that never ran */
 	uv_run(&w->loop, UV_RUN_DEFAULT);

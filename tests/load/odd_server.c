@@ -125,6 +125,10 @@ static const struct plain_answer {
 	{ "/short", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour", false },
 	{ "/busy", "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy", true },
 	{ "/twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true },
+	{ "/answer",
+		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 76\r\n\r\n"
+		"{\"model\":\"m\",\"choices\":[{\"message\":{\"content\":\"4\"},\"finish_reason\":\"stop\"}]}",
+		true },
 	{ "/once", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false },
 	{ "/nothing", "", false },
 };

@@ -117,9 +117,20 @@ def test_bad_input_sends_nothing():
                 (['--extra-body', '[1]'], None, 'object'), (['--metric-percentiles', '101'], 64, '101'),
                 (['--thresholds', 'x'], 64, '--sweep'), (['--sweep'], 64, 'limits'),
                 (['--sweep', '-g', 'ttft:1'], 64, '--duration'), (['--burstiness', '2'], 64, '--request-rate'),
-                (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps')):
+                (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps'), (['--threads', '40000'], 64, 'at most 1024'),
+                (['-c', '4294967298'], 64, 'at most 1000000'), (['--retries', '4294967298'], 64, 'at most 1000'),
+                (['--ready-check-timeout-sec', '99999999999'], 64, 'at most'), (['--port', '99999'], 64, 'at most 65535')):
             done = bench(url(s, 'good'), *SMALL, *options, status=status)
             assert done.returncode in (64, 65) and words in done.stderr, (options, done.stderr)
+        assert s.requests == 0, s.requests
+
+
+def test_too_few_files_for_the_threads():
+    with llm.Server() as s:
+        limited = 'ulimit -n 14; exec "$@"'
+        done = subprocess.run(['sh', '-c', limited, 'sh', PROGRAM, 'bench', url(s, 'good'), '-n', '20', '-c', '8', '--threads', '8', '--no-probe', *SMALL],
+                              capture_output=True, text=True, timeout=240)
+        assert done.returncode == 70 and 'too many open files' in done.stderr and 'ulimit' in done.stderr, (done.returncode, done.stderr)
         assert s.requests == 0, s.requests
 
 
