@@ -344,8 +344,7 @@ static bool junit_save(const struct bench *b, const struct bench_run *r, struct 
 
 static void body_line(const struct bench *b, const struct timeline *t, struct workload_request *scratch, struct buf *out)
 {
-	uint64_t evaluation = (uint64_t)1 << 32;
-	const struct evaluation_item *item = t->id >= evaluation ? &b->evaluation.items.items[t->id - evaluation] : NULL;
+	const struct evaluation_item *item = t->id >= LOAD_EVALUATION_ID ? &b->evaluation.items.items[t->id - LOAD_EVALUATION_ID] : NULL;
 
 	if (!item && !workload_request_make(b->workload, &b->plan, t->id, t->turn, scratch))
 		return;

@@ -51,7 +51,7 @@ static void timeline_label(struct call *call)
 	const struct load_options *o = call->worker->load->options;
 	struct timeline *t = &call->timeline;
 
-	t->id = call->item ? ((uint64_t)1 << 32) + (uint64_t)(call->item - o->evaluation->items.items) : call->number;
+	t->id = call->item ? LOAD_EVALUATION_ID + (uint64_t)(call->item - o->evaluation->items.items) : call->number;
 	t->turn = call->turn;
 	t->session = call->more || call->turn ? (int64_t)call->number : -1;
 	t->model = o->model;
@@ -333,7 +333,7 @@ static struct str call_name(struct call *call)
 	if (call->attempt)
 		snprintf(attempt, sizeof attempt, "-r%u", call->attempt);
 	return arena_printf(&call->worker->arena, STR_FMT "%s%llu%s%s", STR_ARG(prefix), call->item ? "eval-" : "",
-		(unsigned long long)(call->item ? call->timeline.id & UINT32_MAX : call->number), turn, attempt);
+		(unsigned long long)(call->item ? call->timeline.id - LOAD_EVALUATION_ID : call->number), turn, attempt);
 }
 
 /* A new attempt: what the last one left in the timeline goes, what the request is stays. */

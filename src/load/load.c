@@ -49,8 +49,10 @@ static bool job_of_workload(struct load *l, int64_t now_ns, struct job *job)
 
 	if (!l->is_open_loop && now_ns >= l->starts_end_ns)
 		return false;
-	if (!workload_next_start(l->cursor, &job->number, &due))
+	if (!workload_next_start(l->cursor, &job->number, &due)) {
+		l->plan_over = true;
 		return job_of_evaluation(l, now_ns, true, job);
+	}
 	if ((int64_t)due >= l->starts_end_ns)
 		return false;
 	job->due_ns = l->last_due_ns = (int64_t)due;
@@ -251,6 +253,16 @@ static void client_blame(struct load_result *r, const struct load *l)
 		r->client_bound = false;
 }
 
+/* The time in which requests started: as told, but no longer than there were any to send. */
+static int64_t window_end(const struct load_result *r, const struct load *l)
+{
+	int64_t told = l->options->duration_ns - l->options->cooldown_ns;
+
+	if (!l->options->duration_ns)
+		return r->last_end_ns;
+	return (r->interrupted || l->plan_over) && r->last_end_ns < told ? r->last_end_ns : told;
+}
+
 static void result_fill(struct load_result *r, const struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -262,10 +274,10 @@ static void result_fill(struct load_result *r, const struct load *l)
 	r->threads = l->worker_count;
 	r->interrupted = atomic_load(&l->stopping);
 	r->window_start_ns = o->warmup_ns;
-	r->window_end_ns = o->duration_ns && !r->interrupted ? o->duration_ns - o->cooldown_ns : r->last_end_ns;
-	if (o->warmup_starts) /* the window begins with the first request that counts */
+	r->window_end_ns = window_end(r, l);
+	if (o->warmup_starts) /* the window begins with the first start that counts */
 		VEC_EACH (&r->requests, t)
-			if (!t->warmup) {
+			if (!t->warmup && t->id < LOAD_EVALUATION_ID) {
 				r->window_start_ns = timeline_order(t);
 				break;
 			}

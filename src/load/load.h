@@ -53,6 +53,9 @@ struct load_options {
 	void *context;
 };
 
+/* Ids of timelines: a start's number; an evaluation item's position, counted from here. */
+#define LOAD_EVALUATION_ID ((uint64_t)1 << 32)
+
 enum { LOAD_REASON_MAX = 240 };
 
 struct load_result {

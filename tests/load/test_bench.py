@@ -290,6 +290,27 @@ def test_grace_cancels_and_does_not_judge():
         assert d['partial'] is False
 
 
+def test_the_window_is_no_longer_than_the_load():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        d = run(url(s, 'good'), '-n', 20, '-r', 20, '-d', '10m', '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert 0.9 < d['window_s'] < 60, d['window_s']  # the plan was over after a second
+        process = subprocess.Popen([PROGRAM, 'bench', url(s, 'slow'), '-r', '5', '-d', '1s', '--no-probe', '--arrival', 'constant', '--json', *SMALL],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert simlib.wait_for(lambda: s.requests == 25, 60)
+            time.sleep(1.5)  # into the grace
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == 130 and json.loads(out)['window_s'] == 1, (out, err)
+        path = os.path.join(folder, 'set.jsonl')
+        with open(path, 'w') as file:
+            file.write('{"prompt": "2+2?", "check": {"exact": "4 ok"}}\n' * 5)
+        d = run(url(s, 'good'), '-n', 30, '-r', 10, '--num-warmups', 29, '--eval', path, '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert d['window_s'] < 2 and d['judged'] == 6, d
+
+
 def test_evaluation():
     with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'set.jsonl')
