@@ -141,7 +141,7 @@ void tally_add(struct tally *t, const struct timeline *r, const struct tally_opt
 	t->retried += r->attempts > 1;
 	if (j.verdict == SLO_LEFT_OUT) {
 		t->left_out++;
-		t->cancelled += r->outcome == TIMELINE_CANCELLED;
+		t->cancelled += r->outcome == TIMELINE_CANCELLED && !r->warmup;
 		return;
 	}
 	t->judged++;

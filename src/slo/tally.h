@@ -50,7 +50,8 @@ struct tally_error {
 struct tally {
 	struct str name; /* of the group; empty: all */
 	double window_s;
-	size_t total, left_out, judged, complete, good, failed, unsent, cancelled, retried, attempts;
+	size_t total, left_out, judged, complete, good, failed, unsent, retried, attempts;
+	size_t cancelled;            /* of left_out: by the run itself, inside the window; the others are warm-up and cool-down */
 	size_t missed[SLO_MEASURES]; /* requests that miss it (one can miss several) */
 	size_t bound[SLO_MEASURES];  /* requests whose binding SLO it is */
 	size_t tpot_undefined, single_delivery, no_usage, missing_done, several_models, not_streamed, ended_by_length;
