@@ -267,6 +267,8 @@ static void on_bytes(void *context, struct stream *s, struct str bytes, int64_t 
 	if (stream_client_lag(w->client) > (int64_t)(CLIENT_LAG_MS * 1e6))
 		call->is_late = true;
 	openai_stream_feed(&call->answer, bytes, stamp - w->load->epoch_ns);
+	if (openai_stream_is_enough(&call->answer))
+		stream_cancel(s);
 	if (!waited || call->timeline.first_output_ns == TIMELINE_NEVER)
 		return;
 	count_add(&w->counts.first_outputs, 1);

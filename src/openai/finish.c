@@ -109,9 +109,13 @@ static enum timeline_error end_other(struct openai_stream *s, enum openai_end ho
 			t->completed_ns = t_ns;
 		return status_error(t->http_status);
 	}
-	if (!is_whole(how))
+	if (!is_whole(how) && !s->enough)
 		return end_error(how);
 	t->completed_ns = t_ns;
+	if (s->enough && s->body_kind == OPENAI_BODY_JSON) {
+		timeline_set_message(t, STR("a document of more bytes than are allowed"));
+		return TIMELINE_MALFORMED;
+	}
 	if (!s->body.len)
 		return TIMELINE_EMPTY;
 	if (s->body_kind == OPENAI_BODY_JSON)

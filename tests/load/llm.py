@@ -136,6 +136,45 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         self.close_connection = True
 
+    def endless_event(self, _):
+        self.begin()
+        self.chunk(text('4') + b'data: {"choices":"')
+        while True:
+            self.chunk(b'x' * 1000000)
+
+    def endless_document(self, _):
+        self.send_response(200)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Transfer-Encoding', 'chunked')
+        self.end_headers()
+        self.chunk(b'{"choices":"')
+        while True:
+            self.chunk(b'x' * 1000000)
+
+    def endless_page(self, _):
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/html')
+        self.end_headers()
+        while True:
+            self.wfile.write(b'<p>' * 100000)
+
+    def endless_head(self, _):
+        self.wfile.write(b'HTTP/1.1 200 OK\r\n')
+        while True:
+            self.wfile.write(b'X-More: and more\r\n' * 1000)
+
+    def endless_interim(self, _):
+        while True:
+            self.wfile.write(b'HTTP/1.1 100 Continue\r\n\r\n')
+            time.sleep(0.01)
+
+    def no_end(self, _):
+        self.begin()
+        self.chunk(text('4') + text(' ok') + FINISH + usage(2) + DONE)
+        while True:
+            self.chunk(b': still here\n\n' * 100)
+            time.sleep(0.01)
+
     def empty(self, _):
         self.stream(DONE)
 

@@ -66,6 +66,18 @@ def test_failures():
         assert tls['errors'][0]['class'] == 'tls', tls['errors']
 
 
+def test_answers_without_an_end():
+    """Nobody waits for the time-out of a request where it is clear before."""
+    with llm.Server() as s:
+        assert 'bytes than are allowed' in failing(s, 'endless-event', 'malformed', 200)['example']
+        assert 'bytes than are allowed' in failing(s, 'endless-document', 'malformed', 200)['example']
+        failing(s, 'endless-page', 'content_type', 200)
+        failing(s, 'endless-head', 'protocol')
+        failing(s, 'endless-interim', 'timeout', options=['--request-timeout', '500ms'])
+        d = run(url(s, 'no-end'), '-n', 4, '-c', 2, '--no-probe', *SMALL, status=0)
+        assert d['complete'] == 4 and d['cancelled'] == 0, d
+
+
 def test_nobody_there():
     d = run('http://127.0.0.1:1', '-n', 3, '-c', 1, '--no-probe', *SMALL, status=2)
     assert d['errors'][0]['class'] == 'connect' and d['errors'][0]['count'] == 3, d['errors']
