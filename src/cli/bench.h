@@ -81,6 +81,10 @@ struct bench_run {
 /* bench_setup.c: reads and checks everything before any load is sent. */
 bool bench_open(struct bench *b, const struct bench_arguments *a, const struct option_strings *operands, struct error *e);
 void bench_close(struct bench *b);
+struct http_answer;
+/* bench_probe.c: an ordinary request to the server, with the token; the answer lives in the bench's arena. False: no answer with status
+ * 200. */
+bool bench_get(struct bench *b, const char *path, int64_t timeout_ms, struct http_answer *answer);
 /* bench_probe.c: fills in the model's name from /v1/models when none was given, waits until the endpoint answers, and sends one request. */
 bool bench_probe(struct bench *b, struct error *e);
 

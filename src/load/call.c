@@ -249,6 +249,7 @@ static void on_head(void *context, struct stream *s, const struct stream_head *h
 	bool in_ms = head->retry_after_ms.len > 0;
 	struct openai_head h = { .status = (uint16_t)head->status,
 		.content_type = head->content_type,
+		.location = head->location,
 		.retry_after = in_ms ? head->retry_after_ms : head->retry_after,
 		.retry_after_in_ms = in_ms,
 		.now_unix = clock_now_ms() / 1e3 };

@@ -1,4 +1,5 @@
 /* The end of an answer: outcome, error, counts. */
+#include "net/web_page.h"
 #include "openai/event.h"
 #include "openai/stream.h"
 
@@ -9,9 +10,13 @@ static void set_body_message(struct openai_stream *s)
 	struct event e;
 	struct buf message;
 
+	if (s->timeline->message[0]) /* its head has said it */
+		return;
 	buf_init(&message, 1 << 16);
 	if (event_parse(body, &e) && (e.error.len || e.message.len))
 		event_error_message(e.error.len ? e.error : e.message, &message);
+	else if (web_page_is(body) && !web_page_phrase(body, &message))
+		buf_printf(&message, ": " STR_FMT, STR_ARG(str_head(body, TIMELINE_MESSAGE_MAX)));
 	timeline_set_message(s->timeline, message.len ? buf_str(&message) : body);
 	buf_fini(&message);
 }

@@ -110,6 +110,17 @@ static int64_t retry_after_ms(const struct openai_head *head)
 	return wait > 0 ? llround(wait) : 0;
 }
 
+/* A redirect says where to, in its head. */
+static void set_location(struct timeline *t, struct str location)
+{
+	struct buf message;
+
+	buf_init(&message, 4096);
+	buf_printf(&message, "sent on to " STR_FMT, STR_ARG(location));
+	timeline_set_message(t, buf_str(&message));
+	buf_fini(&message);
+}
+
 void openai_stream_head(struct openai_stream *s, const struct openai_head *head, int64_t t_ns)
 {
 	struct timeline *t = s->timeline;
@@ -119,6 +130,8 @@ void openai_stream_head(struct openai_stream *s, const struct openai_head *head,
 	if (t->first_byte_ns == TIMELINE_NEVER)
 		t->first_byte_ns = t_ns;
 	t->retry_after_ms = retry_after_ms(head);
+	if (head->status / 100 == 3 && head->location.len)
+		set_location(t, head->location);
 	s->body_kind = body_kind(head->status, head->content_type);
 }
 

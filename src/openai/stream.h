@@ -78,7 +78,7 @@ void openai_stream_fini(struct openai_stream *s);
  * for which now_unix is needed; milliseconds with retry_after_in_ms). Interim 1xx heads are not handed in. */
 struct openai_head {
 	uint16_t status;
-	struct str content_type, retry_after;
+	struct str content_type, retry_after, location;
 	bool retry_after_in_ms;
 	double now_unix;
 };

@@ -81,7 +81,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.refuse(503, 'out of order')
 
     def html(self, _):
-        self.plain(200, b'<html><body>Welcome to nginx!</body></html>', 'text/html')
+        self.plain(200, b'<!doctype html><html><head><title>Welcome to nginx!</title></head><body>It works</body></html>', 'text/html')
+
+    def moved(self, _):
+        self.plain(307, b'', Location='https://elsewhere.example/login')
+
+    def do_GET(self):
+        self.html(0)
 
     def strict(self, number):
         if b'continuous_usage_stats' in self.body:

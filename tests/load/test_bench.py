@@ -56,7 +56,8 @@ def test_failures():
         failing(s, 'no-path', 'http_4xx', 404)
         failing(s, 'busy', 'http_429', 429)
         failing(s, 'broken', 'http_5xx', 503)
-        failing(s, 'html', 'content_type', 200)
+        assert failing(s, 'html', 'content_type', 200)['example'] == 'a web page titled "Welcome to nginx!"'
+        assert 'https://elsewhere.example/login' in failing(s, 'moved', 'http_other', 307)['example']
         failing(s, 'in-band', 'stream_error', 200)
         failing(s, 'cut', 'truncated', 200)
         failing(s, 'empty', 'empty', 200)
@@ -108,6 +109,22 @@ def test_the_probe_speaks_first():
             assert s.requests == before + 1, s.requests
     done = bench('http://127.0.0.1:1', '-n', 50, *SMALL, status=69)
     assert 'refused' in done.stderr, done.stderr
+
+
+def test_a_web_page_is_named():
+    with llm.Server() as s:
+        done = bench(url(s, 'html'), '-n', 5, '--no-scrape', '-q', status=65)
+        assert '/v1/models answers with a web page titled "Welcome to nginx!"' in done.stderr and 'hint:' in done.stderr, done.stderr
+        assert s.requests == 0, s.requests
+
+
+def test_ctrl_c_while_the_server_is_waited_for():
+    process = subprocess.Popen([PROGRAM, 'bench', 'http://127.0.0.1:1', '--ready-check-timeout-sec', '600', '-n', '3', *SMALL], stderr=subprocess.PIPE,
+                               text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and 'interrupted' in err, (process.returncode, err)
 
 
 def test_strict_servers_are_asked_for_less():
