@@ -99,8 +99,8 @@ int bench_status(const struct bench *b, const struct bench_run *run);
 /* bench_page.c: the summary for people; bench_json.c: for scripts. */
 void bench_page(struct page *p, const struct bench *b, const struct bench_run *run);
 void bench_json(const struct bench *b, const struct bench_run *run, struct buf *out);
-/* Indices of the worst completed requests, worst first. */
-size_t bench_worst(const struct bench *b, const struct bench_run *run, size_t *indices, size_t room);
+/* Indices of the --worst completed requests, worst first; the caller frees them (mem_free). */
+size_t *bench_worst(const struct bench *b, const struct bench_run *run, size_t *count);
 /* "poisson, 4 requests/s" ... */
 void bench_arrivals_phrase(const struct workload_plan *plan, struct buf *out);
 

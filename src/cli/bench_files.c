@@ -1,5 +1,6 @@
 /* goodput bench: the files that the arguments ask for. */
 #include "cli/bench.h"
+#include "cli/tally_render.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -219,8 +220,10 @@ static size_t page_facts(const struct bench *b, const struct bench_run *r, struc
 static struct str page_verdict(const struct bench *b, const struct bench_run *r, struct arena *arena, enum html_tone *tone)
 {
 	const struct tally *t = &r->tally;
+	char rate[32];
 
 	*tone = HTML_WARNING;
+	number_phrase(tally_goodput(t), rate);
 	if (r->load.client_bound)
 		return *tone = HTML_UNKNOWN, arena_printf(arena, "The client was the bottleneck: %s.", r->load.client_reason);
 	if (r->load.interrupted)
@@ -230,13 +233,13 @@ static struct str page_verdict(const struct bench *b, const struct bench_run *r,
 		return arena_printf(arena, "%zu of %zu requests completed; no limits were set.", t->complete, t->judged);
 	}
 	*tone = t->good == t->judged && t->judged ? HTML_GOOD : HTML_WARNING;
-	return arena_printf(arena, "%.3g good requests/s: %zu of %zu meet every limit%s%s.", tally_goodput(t), t->good, t->judged,
+	return arena_printf(arena, "%s good requests/s: %zu of %zu meet every limit%s%s.", rate, t->good, t->judged,
 		t->binding >= 0 ? "; binding: " : "", t->binding >= 0 ? slo_measure_name((enum slo_measure)t->binding) : "");
 }
 
 static bool html_save(const struct bench *b, const struct bench_run *r, struct error *e)
 {
-	size_t room = (size_t)b->a->worst, *indices = mem_zalloc(room + 1, sizeof *indices);
+	size_t count, *indices = bench_worst(b, r, &count);
 	struct run_fact facts[FACTS_MAX];
 	struct run_report report = { .records = &r->records, .tally = &r->tally, .slo = &b->slo, .worst = indices, .facts = facts };
 	struct arena arena;
@@ -251,7 +254,7 @@ static bool html_save(const struct bench *b, const struct bench_run *r, struct e
 	report.title = arena_printf(&arena, "bench: " STR_FMT, STR_ARG(b->load.model));
 	report.subtitle = arena_printf(&arena, "%s, " STR_FMT STR_FMT, when, STR_ARG(b->url), STR_ARG(b->load.path));
 	report.verdict = page_verdict(b, r, &arena, &report.tone);
-	report.worst_count = bench_worst(b, r, indices, room);
+	report.worst_count = count;
 	report.fact_count = page_facts(b, r, &arena, facts);
 	tallies_by(&groups, &arena, &r->records, TALLY_BY_PROMPT, &options);
 	report.groups = groups.items.items;
@@ -354,7 +357,7 @@ static void body_line(const struct bench *b, const struct timeline *t, struct wo
 
 static bool prompts_write(const struct bench *b, const struct bench_run *r, struct error *e)
 {
-	size_t room = (size_t)b->a->worst, *indices = mem_zalloc(room + 1, sizeof *indices), count = bench_worst(b, r, indices, room);
+	size_t count, *indices = bench_worst(b, r, &count);
 	struct workload_request scratch;
 	struct buf out;
 	bool ok;

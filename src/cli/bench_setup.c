@@ -98,7 +98,7 @@ static bool setup_endpoint(struct bench *b, struct error *e)
 	return b->endpoint;
 }
 
-static void setup_api(struct bench *b)
+static bool setup_api(struct bench *b, struct error *e)
 {
 	static const char *const paths[] = { "/v1/chat/completions", "/v1/completions", "/v1/responses" }; /* enum openai_api */
 	const char *path = b->a->endpoint;
@@ -110,9 +110,13 @@ static void setup_api(struct bench *b)
 	if (path && b->a->backend == BACKEND_OPENAI_CHAT && str_search(str_from(path), STR("chat")) < 0 &&
 		str_ends(str_from(path), STR("/completions")))
 		b->load.api = OPENAI_COMPLETIONS;
-	b->load.path = str_from(path ? path : paths[b->load.api]);
+	for (const char *at = path; at && *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 0x7f)
+			return error_set(e, EXIT_USAGE, "--endpoint is a path such as %s, not \"%s\"", paths[b->load.api], path);
+	b->load.path = !path ? str_from(paths[b->load.api]) : arena_printf(&b->arena, "%s%s", *path == '/' ? "" : "/", path);
 	b->load.usage = (enum load_usage)b->a->usage;
 	b->load.streams = b->a->streams;
+	return true;
 }
 
 static bool setup_token(struct bench *b, struct error *e)
@@ -134,6 +138,9 @@ static bool setup_headers(struct bench *b, struct error *e)
 
 	if (!setup_token(b, e))
 		return false;
+	for (const char *at = b->a->request_prefix; at && *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 0x7f)
+			return error_set(e, EXIT_USAGE, "--request-id-prefix goes into a header: no blanks, no control characters");
 	if (b->token)
 		buf_printf(&b->headers, "Authorization: Bearer %s\r\n", b->token);
 	for (size_t i = 0; i < headers->count; i++) {
@@ -400,7 +407,7 @@ bool bench_open(struct bench *b, const struct bench_arguments *a, const struct o
 	buf_init(&b->members, 1 << 24);
 	raise_limits();
 	b->load.model = str_from(model ? model : "");
-	if (setup_counts(a, e) && setup_operands(b, operands, e) && setup_endpoint(b, e) && (setup_api(b), setup_headers(b, e)) &&
+	if (setup_counts(a, e) && setup_operands(b, operands, e) && setup_endpoint(b, e) && setup_api(b, e) && setup_headers(b, e) &&
 		setup_members(b, e) && setup_workload(b, e) && setup_plan(b, e) && setup_window(b, e) && setup_judgement(b, e) &&
 		bench_files_check(a, e)) {
 		b->load.request_prefix = a->request_prefix ? str_from(a->request_prefix)

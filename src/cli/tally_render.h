@@ -1,4 +1,4 @@
-/* tally_render: a tally for people and for scripts; what bench report and compare print of a run. */
+/* tally_render: a tally for people and for scripts; what bench, bench report and compare print of a run. */
 #ifndef GOODPUT_CLI_TALLY_RENDER_H
 #define GOODPUT_CLI_TALLY_RENDER_H
 
@@ -14,8 +14,14 @@ void estimate_json(struct json *j, const char *key, const struct estimate *e);
 void tally_page(struct page *p, const struct tally *t, double price_per_hour);
 /* Figures with percentiles and the interval of the last of them. */
 void tally_page_figures(struct page *p, const struct tally *t);
+/* These of them, each under a name of its own, with the intervals of all percentiles below. */
+struct tally_row {
+	enum tally_figure figure;
+	const char *name;
+};
+void tally_page_intervals(struct page *p, const struct tally *t, const struct tally_row *rows, size_t count);
 void tally_page_errors(struct page *p, const struct tally *t);
-/* "12.3", "0.0123", "1,234": as many digits as say something. */
+/* "12.3", "0.0123", "1234": as many digits as say something. */
 void number_phrase(double value, char text[32]);
 
 #endif

@@ -124,6 +124,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def good(self, _):
         self.stream(text('4'), text(' ok'), FINISH, usage(2), DONE)
 
+    def quick(self, _):
+        """Many tokens in no time."""
+        self.stream(text('4') + text(' ok') + FINISH + usage(1000000) + DONE)
+
     def no_usage(self, _):
         self.stream(text('4'), text(' ok'), FINISH, DONE)
 

@@ -2,6 +2,7 @@
 """goodput bench from outside: against a server that is wrong in one way at a time, and against goodput sim."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -148,7 +149,8 @@ def test_bad_input_sends_nothing():
                 (['--sweep', '-g', 'ttft:1'], 64, '--duration'), (['--burstiness', '2'], 64, '--request-rate'),
                 (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps'), (['--threads', '40000'], 64, 'at most 1024'),
                 (['-c', '4294967298'], 64, 'at most 1000000'), (['--retries', '4294967298'], 64, 'at most 1000'),
-                (['--ready-check-timeout-sec', '99999999999'], 64, 'at most'), (['--port', '99999'], 64, 'at most 65535')):
+                (['--ready-check-timeout-sec', '99999999999'], 64, 'at most'), (['--port', '99999'], 64, 'at most 65535'),
+                (['--endpoint', '/v1/chat completions'], 64, '--endpoint'), (['--request-id-prefix', 'a\r\nX-Other: b'], 64, '--request-id-prefix')):
             done = bench(url(s, 'good'), *SMALL, *options, status=status)
             assert done.returncode in (64, 65) and words in done.stderr, (options, done.stderr)
         assert s.requests == 0, s.requests
@@ -181,6 +183,20 @@ def test_requests():
         s.bodies.clear()
         run(url(s, 'good'), *again, status=0)
         assert s.bodies != bodies, 'a new run finds its prompts in the prefix cache'
+
+
+def test_an_endpoint_without_its_slash():
+    with llm.Server() as s:
+        d = run('http://127.0.0.1:%d' % s.port, '--endpoint', 'good/v1', '-n', 2, '-c', 1, *SMALL, status=0)
+        assert d['complete'] == 2 and d['endpoint'] == '/good/v1', d
+
+
+def test_figures_for_people():
+    """No powers of ten, and no more memory for the worst than there are requests."""
+    with llm.Server() as s:
+        text = bench(url(s, 'quick'), '-n', 400, '-c', 8, '--worst', 10 ** 15, '-g', 'e2el:60000', *SMALL, status=0).stdout
+        assert text.count(' tokens') > 400 and 'e+0' not in text, [line for line in text.splitlines() if 'e+0' in line]
+        assert re.search(r'\n  since due', text) is None and re.search(r'\nE2E  .*\n +[0-9.]+\.\.', text), text
 
 
 def test_retries_keep_to_the_first_time():
