@@ -169,8 +169,8 @@ static void page_goodput(struct page *p, const struct bench *b, const struct ben
 static void page_figures(struct page *p, const struct bench_run *r)
 {
 	static const struct tally_row rows[] = { { TALLY_TTFT, "TTFT" }, { TALLY_TTFT_CONTENT, "  content" },
-		{ TALLY_TTFT_DUE, "  since due" }, { TALLY_TPOT, "TPOT" }, { TALLY_GAP, "ITL (gaps)" }, { TALLY_E2E, "E2E" },
-		{ TALLY_E2E_DUE, "  since due" } };
+		{ TALLY_TTFT_DUE, "  since due" }, { TALLY_TTFT_LAST, "  last try" }, { TALLY_TPOT, "TPOT" }, { TALLY_GAP, "ITL (gaps)" },
+		{ TALLY_E2E, "E2E" }, { TALLY_E2E_DUE, "  since due" }, { TALLY_E2E_LAST, "  last try" } };
 
 	if (!r->tally.complete)
 		return;

@@ -168,18 +168,25 @@ static bool is_worth_retrying(const struct timeline *t)
 	}
 }
 
+/* As the server says, else ever longer. */
+static int64_t retry_wait_ms(const struct call *call)
+{
+	int64_t told_ms = call->timeline.retry_after_ms, wait_ms = RETRY_FIRST_MS << (call->attempt < 7 ? call->attempt : 7);
+
+	if (told_ms >= 0)
+		return told_ms;
+	return wait_ms < RETRY_MOST_MS ? wait_ms : RETRY_MOST_MS;
+}
+
 static bool call_retry(struct call *call)
 {
 	struct worker *w = call->worker;
-	const struct timeline *t = &call->timeline;
-	int64_t wait_ms = t->retry_after_ms;
+	int64_t wait_ms = retry_wait_ms(call);
 
-	if (w->stopped || call->attempt >= w->load->options->retries || !is_worth_retrying(t) || !call_body(call))
+	/* Who says "in an hour" is not asked sooner, nor waited for. */
+	if (w->stopped || call->attempt >= w->load->options->retries || !is_worth_retrying(&call->timeline) || wait_ms > RETRY_MOST_MS ||
+		!call_body(call))
 		return false;
-	if (wait_ms < 0)
-		wait_ms = RETRY_FIRST_MS << (call->attempt < 7 ? call->attempt : 7);
-	if (wait_ms > RETRY_MOST_MS)
-		wait_ms = RETRY_MOST_MS;
 	call->attempt++;
 	call->is_retry = true;
 	call->due_ns = load_now(w->load) + wait_ms * 1000000;
@@ -350,6 +357,7 @@ static void call_renew(struct call *call)
 	t->model = old.model, t->group = old.group;
 	t->temperature = old.temperature, t->asked_tokens = old.asked_tokens;
 	t->intended_ns = old.intended_ns, t->submitted_ns = old.submitted_ns;
+	t->resubmitted_ns = load_now(call->worker->load);
 	t->warmup = old.warmup;
 }
 

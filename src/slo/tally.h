@@ -21,6 +21,8 @@ enum tally_figure {
 	TALLY_E2E,
 	TALLY_TTFT_DUE,
 	TALLY_E2E_DUE,
+	TALLY_TTFT_LAST, /* from the last attempt; empty where no request was sent again */
+	TALLY_E2E_LAST,
 	TALLY_GAP,     /* pooled over requests: deliveries, not tokens */
 	TALLY_MAX_GAP, /* a request's longest */
 	TALLY_TAIL,

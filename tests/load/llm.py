@@ -71,6 +71,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def busy(self, _):
         self.refuse(429, 'too many', Retry_After='1')
 
+    def busy_for_an_hour(self, _):
+        self.refuse(429, 'come back later', Retry_After='3600')
+
     def busy_once(self, number):
         if number % 2:
             self.refuse(429, 'too many', Retry_After='0')

@@ -207,7 +207,17 @@ def test_retries_keep_to_the_first_time():
         assert len(set(s.ids)) == 8, s.ids
         with open(records) as file:
             lines = [json.loads(line) for line in file][1:-1]
-        assert all(line['attempts'] == 2 for line in lines), lines
+        assert all(line['attempts'] == 2 and line['submitted'] < line['resubmitted'] <= line['first_output'] for line in lines), lines
+        ttft, last = d['figures']['ttft'], d['figures']['ttft_last_attempt']
+        assert ttft['n'] == last['n'] == 4 and last['mean'] < ttft['mean'], (ttft, last)
+        assert d['figures']['e2e_last_attempt']['mean'] < d['figures']['e2e']['mean']
+        report = subprocess.run([PROGRAM, 'bench', 'report', records, '--json'], capture_output=True, text=True, timeout=60)
+        assert json.loads(report.stdout)['figures']['ttft_last_attempt'] == last, report.stdout
+        text = bench(url(s, 'busy-once'), '-n', 4, '-c', 1, '--retries', 2, '--no-probe', *SMALL, status=0).stdout
+        assert text.count('  last try') == 2, text
+        assert 'ttft_last_attempt' not in run(url(s, 'good'), '-n', 4, '-c', 1, *SMALL, status=0)['figures']
+        hour = run(url(s, 'busy-for-an-hour'), '-n', 2, '-c', 1, '--retries', 5, '--no-probe', *SMALL, status=2)
+        assert hour['failed'] == 2 and hour['attempts'] == 2, hour
         done = run(url(s, 'busy'), '-n', 2, '-c', 1, '--retries', 1, '--no-probe', *SMALL, status=2)
         assert done['failed'] == 2 and done['attempts'] == 4, done
 
