@@ -183,12 +183,12 @@ static bool setup_members(struct bench *b, struct error *e)
 
 /* ---- the workload ---- */
 
-/* "least, most" of lengths that vary by `ratio` to both sides. */
-static void length_text(int64_t mean, double ratio, struct buf *out)
+/* "least, most" of lengths that vary by `ratio` to both sides, after a beginning of `fixed` tokens. */
+static void length_text(int64_t fixed, int64_t mean, double ratio, struct buf *out)
 {
 	double least = floor((double)mean * (1 - ratio)), most = ceil((double)mean * (1 + ratio));
 
-	buf_printf(out, "[%.0f, %.0f]", least < 1 ? 1 : least, most);
+	buf_printf(out, "[%.0f, %.0f]", (double)fixed + (least < 1 ? 1 : least), (double)fixed + most);
 }
 
 static bool workload_of_flags(struct bench *b, struct error *e)
@@ -215,9 +215,9 @@ static bool workload_of_flags(struct bench *b, struct error *e)
 	if (a->prefix_len)
 		buf_printf(&text, "prefix: {tokens: %lld}\n", (long long)a->prefix_len);
 	buf_add_cstr(&text, "mix:\n- prompt: ");
-	length_text(a->input_len + a->prefix_len, ratio, &text);
+	length_text(a->prefix_len, a->input_len, ratio, &text);
 	buf_add_cstr(&text, "\n  output: ");
-	length_text(a->output_len, ratio, &text);
+	length_text(0, a->output_len, ratio, &text);
 	buf_add_cstr(&text, "\n");
 	b->workload = workload_parse(STR("--random-..."), buf_str(&text), e);
 	buf_fini(&text);

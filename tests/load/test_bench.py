@@ -185,6 +185,16 @@ def test_requests():
         assert s.bodies != bodies, 'a new run finds its prompts in the prefix cache'
 
 
+def test_a_random_prefix_is_whole():
+    """--random-range-ratio is of the prompts' own part."""
+    with llm.Server() as s:
+        run(url(s, 'good'), '-n', 30, '-c', 1, '--no-probe', '--random-prefix-len', 100, '--random-range-ratio', '0.9', *SMALL, status=0)
+        prompts = [json.loads(body)['messages'][0]['content'] for body in s.bodies]
+        words = [len(prompt.split()) for prompt in prompts]
+        assert len({prompt[:399] for prompt in prompts}) == 1, 'the beginning is not the same'
+        assert min(words) > 100 and max(words) <= 100 + 16 and len(set(words)) > 3, words
+
+
 def test_an_endpoint_without_its_slash():
     with llm.Server() as s:
         d = run('http://127.0.0.1:%d' % s.port, '--endpoint', 'good/v1', '-n', 2, '-c', 1, *SMALL, status=0)
