@@ -126,7 +126,7 @@ static void call_record(struct call *call)
 static void call_after(struct call *call)
 {
 	struct worker *w = call->worker;
-	int64_t due = load_now(w->load) + (int64_t)call->pause_ns;
+	int64_t due = call->timeline.closed_ns + (int64_t)call->pause_ns; /* from the answer's stamp: a late reader delays no turn unseen */
 
 	if (call->more && !w->stopped && due < w->load->starts_end_ns && timeline_is_complete(&call->timeline) &&
 		call_prepare(call, call->number, call->turn + 1, NULL, w->load->is_open_loop ? due : TIMELINE_NEVER)) {
