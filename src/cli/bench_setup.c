@@ -1,5 +1,6 @@
 /* goodput bench: from arguments to a run. Everything that can be wrong is found here, before any load is sent. */
 #include "cli/bench.h"
+#include "cli/commands.h"
 
 #include "base/file.h"
 #include "base/number.h"
@@ -58,9 +59,14 @@ static bool setup_operands(struct bench *b, const struct option_strings *operand
 		if (a->goodput.count && slo_is_objective(str_from(operands->items[i]))) {
 			if (!slo_set_parse(&b->slo, str_from(operands->items[i]), e))
 				return false;
-		} else if (url)
-			return error_set(e, EXIT_USAGE, "\"%s\" and \"%s\": one endpoint at a time", url, operands->items[i]);
-		else
+		} else if (url) {
+			const char *action = command_nearest_action(&command_bench, url);
+
+			error_set(e, EXIT_USAGE, "\"%s\" and \"%s\": one endpoint at a time", url, operands->items[i]);
+			if (action)
+				error_hint(e, "did you mean goodput bench %s?", action);
+			return false;
+		} else
 			url = operands->items[i];
 	}
 	if (url) { /* OpenAI's own base URLs end with /v1, as our paths begin */

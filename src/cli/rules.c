@@ -141,8 +141,10 @@ static int check_run(const struct rules_arguments *a, const struct option_string
 
 static int rules_run(const struct command *self, void *arguments, const struct option_strings *operands)
 {
-	if (!operands->count || strcmp(operands->items[0], "check") != 0)
+	if (!operands->count)
 		return command_usage(self, "the first word is check");
+	if (strcmp(operands->items[0], "check") != 0)
+		return command_unknown_action(self, operands->items[0]);
 	if (operands->count < 2)
 		return command_usage(self, "which rule files?");
 	return check_run(arguments, operands);
