@@ -71,6 +71,9 @@ int command_failed(const struct error *e);
 /* Writes to standard output. A reader that went away is no error; a full disk is. Returns `status` or EXIT_INTERNAL. */
 int command_output(struct str text, int status);
 
+/* Standard output is a pipe, socket or terminal at whose other end nobody is any more. */
+bool command_reader_gone(void);
+
 /* Set by Ctrl-C. */
 extern volatile bool command_stop;
 

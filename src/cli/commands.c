@@ -3,7 +3,9 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 volatile bool command_stop;
 
@@ -108,6 +110,13 @@ int command_usage(const struct command *c, const char *missing)
 	fputs(buf_cstr(&text), stderr);
 	buf_fini(&text);
 	return EXIT_USAGE;
+}
+
+bool command_reader_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
 int command_output(struct str text, int status)
