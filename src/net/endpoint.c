@@ -1,6 +1,7 @@
 #include "net/endpoint.h"
 
 #include "base/mem.h"
+#include "net/proxy.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -133,6 +134,11 @@ void endpoint_free(struct endpoint *p)
 const char *endpoint_place(const struct endpoint *p)
 {
 	return p->place;
+}
+
+const char *endpoint_unused_proxy(const struct endpoint *p)
+{
+	return proxy_variable(str_from(p->host), p->is_tls);
 }
 
 bool endpoint_is_tls(const struct endpoint *p)

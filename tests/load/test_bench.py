@@ -112,6 +112,15 @@ def test_the_probe_speaks_first():
     assert 'refused' in done.stderr, done.stderr
 
 
+def test_a_proxy_is_not_used():
+    with llm.Server() as s:
+        proxy = {'http_proxy': 'http://127.0.0.1:1', 'no_proxy': '', 'NO_PROXY': ''}
+        done = bench(url(s, 'good'), '-n', 2, '-c', 1, *SMALL, status=0, env=proxy)
+        assert 'http_proxy is set, and a load does not use it' in done.stderr, done.stderr
+        done = bench(url(s, 'good'), '-n', 2, '-c', 1, *SMALL, status=0, env=dict(proxy, no_proxy='127.0.0.1'))
+        assert 'proxy' not in done.stderr, done.stderr
+
+
 def test_a_web_page_is_named():
     with llm.Server() as s:
         done = bench(url(s, 'html'), '-n', 5, '--no-scrape', '-q', status=65)
