@@ -357,6 +357,7 @@ bool load_probe(const struct load_options *options, struct timeline *timeline, s
 	o.on_records = NULL;
 	o.on_progress = NULL;
 	o.retries = 0;
+	o.grace_ns = -1; /* a run's end is none of a probe's: its time-outs are */
 	o.duration_ns = o.warmup_ns = 0;
 	ok = load_init(&l, &o, 1, e);
 	if (ok) {

@@ -82,7 +82,7 @@ void tally_add(struct tally *t, const struct timeline *request, const struct tal
 /* Sorts, finds the binding SLO. */
 void tally_finish(struct tally *t, double window_s);
 
-double tally_goodput(const struct tally *t);             /* requests/s; NaN without SLOs or window */
+double tally_goodput(const struct tally *t);             /* requests/s (without SLOs all that completed); NaN without a window */
 double tally_throughput(const struct tally *t);          /* completed requests/s */
 double tally_output_rate(const struct tally *t);         /* output tokens/s of completed requests */
 struct estimate tally_attainment(const struct tally *t); /* with Wilson's interval */

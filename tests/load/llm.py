@@ -131,6 +131,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Many tokens in no time."""
         self.stream(text('4') + text(' ok') + FINISH + usage(1000000) + DONE)
 
+    def late(self, number):
+        """The first answer takes a second, as while a model warms up."""
+        if number == 1:
+            time.sleep(1)
+        self.good(number)
+
     def no_usage(self, _):
         self.stream(text('4'), text(' ok'), FINISH, DONE)
 

@@ -112,6 +112,13 @@ def test_the_probe_speaks_first():
     assert 'refused' in done.stderr, done.stderr
 
 
+def test_the_probe_has_its_own_patience():
+    """--grace is of a run's end: a first answer that takes longer is no Ctrl-C."""
+    with llm.Server() as s:
+        d = run(url(s, 'late'), '-r', 20, '-d', '500ms', '--grace', '100ms', '--arrival', 'constant', *SMALL)
+        assert d['requests'] == 10 and d['partial'] is False, d
+
+
 def test_a_proxy_is_not_used():
     with llm.Server() as s:
         proxy = {'http_proxy': 'http://127.0.0.1:1', 'no_proxy': '', 'NO_PROXY': ''}
