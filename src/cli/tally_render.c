@@ -158,7 +158,7 @@ static void field(struct page *p, const char *label, enum style style, struct bu
 	buf_reset(text);
 }
 
-static void goodput_line(struct page *p, const struct tally *t, struct buf *text)
+static void goodput_line(struct page *p, const struct tally *t, bool has_limits, struct buf *text)
 {
 	struct estimate share = tally_attainment(t);
 	char rate[32];
@@ -166,6 +166,8 @@ static void goodput_line(struct page *p, const struct tally *t, struct buf *text
 	number_phrase(tally_goodput(t), rate);
 	if (!t->judged)
 		buf_add_cstr(text, "unknown: no request was judged");
+	else if (!has_limits)
+		buf_printf(text, "not judged: %zu of %zu completed; --goodput ttft:500 tpot:50 sets limits", t->complete, t->judged);
 	else
 		buf_printf(text, "%s/s: %zu of %zu good (%.1f %%; 95 %% interval %.1f to %.1f %%)", rate, t->good, t->judged,
 			share.value * 100, share.low * 100, share.high * 100);
@@ -235,13 +237,13 @@ static void odd_lines(struct page *p, const struct tally *t, struct buf *text)
 	}
 }
 
-void tally_page(struct page *p, const struct tally *t, double price_per_hour)
+void tally_page(struct page *p, const struct tally *t, bool has_limits, double price_per_hour)
 {
 	struct buf text;
 	char number[32];
 
 	buf_init(&text, 1 << 16);
-	goodput_line(p, t, &text);
+	goodput_line(p, t, has_limits, &text);
 	missed_line(p, t, &text);
 	tokens_line(p, t, &text);
 	odd_lines(p, t, &text);

@@ -11,7 +11,8 @@ void tally_json(struct json *j, const struct tally *t, double price_per_hour);
 /* An object {"value","low","high","n"} without what is not known (only a bound: no value), or null where nothing is. */
 void estimate_json(struct json *j, const char *key, const struct estimate *e);
 
-void tally_page(struct page *p, const struct tally *t, double price_per_hour);
+/* Without limits every request that completed counts as good: then it says that they are missing. */
+void tally_page(struct page *p, const struct tally *t, bool has_limits, double price_per_hour);
 /* Figures with percentiles and the interval of the last of them. */
 void tally_page_figures(struct page *p, const struct tally *t);
 /* These of them, each under a name of its own, with the intervals of all percentiles below. */

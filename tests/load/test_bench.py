@@ -239,6 +239,8 @@ def test_retries_keep_to_the_first_time():
         assert d['figures']['e2e_last_attempt']['mean'] < d['figures']['e2e']['mean']
         report = subprocess.run([PROGRAM, 'bench', 'report', records, '--json'], capture_output=True, text=True, timeout=60)
         assert json.loads(report.stdout)['figures']['ttft_last_attempt'] == last, report.stdout
+        report = subprocess.run([PROGRAM, 'bench', 'report', records], capture_output=True, text=True, timeout=60).stdout
+        assert 'not judged: 4 of 4 completed; --goodput' in report and ' good (' not in report, report
         text = bench(url(s, 'busy-once'), '-n', 4, '-c', 1, '--retries', 2, '--no-probe', *SMALL, status=0).stdout
         assert text.count('  last try') == 2, text
         assert 'ttft_last_attempt' not in run(url(s, 'good'), '-n', 4, '-c', 1, *SMALL, status=0)['figures']
