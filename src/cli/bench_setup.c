@@ -72,7 +72,7 @@ static bool setup_operands(struct bench *b, const struct option_strings *operand
 	if (url) { /* OpenAI's own base URLs end with /v1, as our paths begin */
 		struct str base = str_from(url);
 
-		while (str_ends(base, STR("/")))
+		while (str_ends(base, STR("/")) && !str_ends(base, STR("://")))
 			base.len--;
 		if (str_ends(base, STR("/v1")))
 			base.len -= 3;
@@ -100,6 +100,8 @@ static bool setup_endpoint(struct bench *b, struct error *e)
 		.whole_timeout_ms = a->request_timeout_ms };
 
 	b->endpoint = endpoint_new(&o, e);
+	if (!b->endpoint && file_exists(b->url.ptr))
+		error_hint(e, "it is a file; to judge the records in it: goodput bench report " STR_FMT, STR_ARG(b->url));
 	b->load.endpoint = b->endpoint;
 	return b->endpoint;
 }

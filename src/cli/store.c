@@ -47,7 +47,7 @@ static struct store *open_to_read(const char *path, struct error *e)
 {
 	struct store *s = store_open(path, &(struct store_options){ .read_only = true }, e);
 
-	if (!s && !file_exists(path))
+	if (!s && *path && str_search(str_from(path), STR("://")) < 0 && !file_exists(path))
 		error_hint(e, "goodput serve --store %s TARGET... makes it, or goodput store import %s PAGE", path, path);
 	return s;
 }

@@ -343,7 +343,7 @@ static void test_no_such_host(void **state)
 
 static void test_bad_urls(void **state)
 {
-	static const char *const urls[] = { "", "ftp://x", "http://", "http://x:99999", "http://[::1", NULL };
+	static const char *const urls[] = { "", "ftp://x", "http://", "http://x:99999", "http://[::1", "http://me:secret@x", "http://x/v1?key=1", NULL };
 
 	for (const char *const *url = urls; *url; url++) {
 		struct error e = { 0 };
