@@ -237,7 +237,7 @@ static bool setup_workload(struct bench *b, struct error *e)
 	const struct bench_arguments *a = b->a;
 
 	if (a->workload && (a->temperature || a->top_p))
-		return error_set(e, EXIT_USAGE, "sampling is the workload's business: --extra-body '{\"temperature\": …}' overrides it");
+		return error_set(e, EXIT_USAGE, "sampling is the workload's business: --extra-body '{\"temperature\": ...}' overrides it");
 	if (a->workload)
 		b->workload = workload_read(a->workload, e);
 	if (!b->workload && (a->workload || !workload_of_flags(b, e)))

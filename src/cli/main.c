@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -95,6 +96,19 @@ static int run(const struct command *c, const struct global_arguments *before, c
 	return status;
 }
 
+/* A file or socket must not get the number of a stream that was closed (goodput ... >&-): what is meant for one would go into the other.
+ * Nothing can be written to what stands there instead, so a result that is lost is still told. */
+static void streams_hold(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_NOCTTY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option_table before_command[] = { { "Common options", global_options, 0 }, { 0 } };
@@ -102,6 +116,7 @@ int main(int argc, char **argv)
 	struct error e = { 0 };
 	size_t used;
 
+	streams_hold();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, on_interrupt);

@@ -425,7 +425,7 @@ static bool read_line(struct loader *l, struct str line)
 	if (json_read_peek(&l->json) != JSON_KIND_OBJECT)
 		return fault(l, line.ptr, "a line must be one JSON object");
 	if (!is_run && !l->has_run) {
-		fault(l, line.ptr, "the first line must be the run's: {\"schema\":\"" RECORDS_SCHEMA "\", …}");
+		fault(l, line.ptr, "the first line must be the run's: {\"schema\":\"" RECORDS_SCHEMA "\", ...}");
 		error_hint(l->error, "is this a file of records? Tables of other tools: see goodput bench report --help");
 		return false;
 	}
