@@ -84,7 +84,12 @@ bool bench_files_check(const struct bench_arguments *a, struct error *e)
 	}
 	if (a->thresholds && !a->sweep)
 		return error_set(e, EXIT_USAGE, "--thresholds follow from a --sweep");
-	if (!output_check(a->html, e) || !output_check(a->junit, e) || !output_check(a->prompts_file, e) || !output_check(a->thresholds, e))
+	if (!a->scrape && (a->metrics.count || a->record))
+		return error_set(e, EXIT_USAGE, "--metrics-url and --record are of the server's figures, which --no-scrape leaves alone");
+	if (a->save && a->result_dir && !folder_make(a->result_dir, e))
+		return false;
+	if (!output_check(a->records, e) || !output_check(a->html, e) || !output_check(a->junit, e) || !output_check(a->prompts_file, e) ||
+		!output_check(a->thresholds, e))
 		return false;
 	return percentiles_read(a->percentiles, values, &count, e) && metrics_check(a->percentile_metrics, e);
 }
@@ -174,7 +179,7 @@ static bool summary_save(const struct bench *b, const struct bench_run *r, struc
 	struct str path;
 	bool ok;
 
-	if (!percentiles_read(a->percentiles, percentiles, &o.percentile_count, e) || (a->result_dir && !folder_make(a->result_dir, e)))
+	if (!percentiles_read(a->percentiles, percentiles, &o.percentile_count, e))
 		return false;
 	arena_init(&arena);
 	buf_init(&out, FILE_MAX);

@@ -48,7 +48,11 @@ static void page_head(struct page *p, const struct bench *b, const struct bench_
 	buf_init(&text, 65536);
 	buf_printf(&text, STR_FMT STR_FMT " · " STR_FMT " · ", STR_ARG(b->url), STR_ARG(b->load.path), STR_ARG(b->load.model));
 	bench_arrivals_phrase(&b->plan, &text);
-	buf_printf(&text, " · window %.1f s of %.1f s", r->tally.window_s, (double)r->load.last_end_ns / 1e9);
+	buf_add_cstr(&text, " · window ");
+	number_add(&text, r->tally.window_s);
+	buf_add_cstr(&text, " s of ");
+	number_add(&text, (double)r->load.last_end_ns / 1e9);
+	buf_add_cstr(&text, " s");
 	page_field(p, "bench", STYLE_BOLD, LABEL_INDENT, buf_str(&text));
 	buf_reset(&text);
 	buf_printf(&text, STR_FMT " %.12s · seed %llu · salt %llu", STR_ARG(workload_name(b->workload)), workload_hash(b->workload),

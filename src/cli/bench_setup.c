@@ -12,7 +12,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { PROMPTS_PRESET = 1000, CONCURRENCY_MAX = 1000000, THREADS_MAX = 1024, RETRIES_MAX = 1000, READY_MAX_S = 7 * 86400 };
+enum {
+	PROMPTS_PRESET = 1000,
+	CONCURRENCY_MAX = 1000000,
+	THREADS_MAX = 1024,
+	RETRIES_MAX = 1000,
+	READY_MAX_S = 7 * 86400,
+	TOKENS_MAX = 3000000
+};
 
 /* A number from `least` to `most`; absent: left alone. */
 static bool number_option(const char *name, const char *text, double least, double most, double *value, struct error *e)
@@ -30,8 +37,9 @@ static bool setup_counts(const struct bench_arguments *a, struct error *e)
 	const struct {
 		const char *name;
 		int64_t value, most;
-	} counts[] = { { "max-concurrency", a->concurrency, CONCURRENCY_MAX }, { "threads", a->threads, THREADS_MAX },
-		{ "retries", a->retries, RETRIES_MAX }, { "port", a->port, UINT16_MAX },
+	} counts[] = { { "random-input-len", a->input_len, TOKENS_MAX }, { "random-output-len", a->output_len, TOKENS_MAX },
+		{ "random-prefix-len", a->prefix_len, TOKENS_MAX }, { "max-concurrency", a->concurrency, CONCURRENCY_MAX },
+		{ "threads", a->threads, THREADS_MAX }, { "retries", a->retries, RETRIES_MAX }, { "port", a->port, UINT16_MAX },
 		{ "ready-check-timeout-sec", a->ready_s, READY_MAX_S } };
 
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
@@ -140,6 +148,14 @@ static bool setup_token(struct bench *b, struct error *e)
 	return true;
 }
 
+static bool is_header_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] <= ' ' || (unsigned char)name.ptr[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", name.ptr[i]))
+			return false;
+	return name.len;
+}
+
 static bool setup_headers(struct bench *b, struct error *e)
 {
 	const struct option_strings *headers = &b->a->headers;
@@ -155,7 +171,7 @@ static bool setup_headers(struct bench *b, struct error *e)
 		struct str text = str_from(headers->items[i]);
 		ptrdiff_t at = str_find(text, '=');
 
-		if (at <= 0 || str_find(text, '\r') >= 0 || str_find(text, '\n') >= 0)
+		if (!is_header_name(str_head(text, at > 0 ? (size_t)at : 0)) || str_find(text, '\r') >= 0 || str_find(text, '\n') >= 0)
 			return error_set(e, EXIT_USAGE, "--header is NAME=VALUE, not \"%s\"", headers->items[i]);
 		buf_printf(&b->headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(str_head(text, (size_t)at)),
 			STR_ARG(str_skip(text, (size_t)at + 1)));

@@ -25,7 +25,8 @@ static bool refuse(const struct reading_place *p, const char *why)
 	error_set(p->e, EXIT_BAD_INPUT, "%s", why);
 	error_source(p->e, p->source);
 	p->e->line = p->line;
-	error_hint(p->e, "an item is {\"prompt\": \"...\", \"check\": {\"exact\" | \"contains\" | \"regex\" | \"json\" | \"choice\": ...}}");
+	error_hint(
+		p->e, "an item is {\"prompt\": \"...\", \"check\": {\"exact\" | \"contains\" | \"regex\" | \"json\" | \"choice\": ...}}");
 	return false;
 }
 

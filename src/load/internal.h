@@ -80,6 +80,7 @@ struct load {
 	uint64_t starts, evaluation_next;
 	int64_t last_due_ns;
 	bool is_open_loop;
+	bool time_over; /* the next start is due after the end */
 	bool plan_over; /* all its starts have been dealt out */
 	atomic_bool stopping;
 	struct worker *workers;

@@ -47,13 +47,14 @@ static bool job_of_workload(struct load *l, int64_t now_ns, struct job *job)
 {
 	uint64_t due;
 
-	if (!l->is_open_loop && now_ns >= l->starts_end_ns)
+	if (l->time_over || (!l->is_open_loop && now_ns >= l->starts_end_ns))
 		return false;
 	if (!workload_next_start(l->cursor, &job->number, &due)) {
 		l->plan_over = true;
 		return job_of_evaluation(l, now_ns, true, job);
 	}
-	if ((int64_t)due >= l->starts_end_ns)
+	l->time_over = (int64_t)due >= l->starts_end_ns;
+	if (l->time_over)
 		return false;
 	job->due_ns = l->last_due_ns = (int64_t)due;
 	job->item = NULL;

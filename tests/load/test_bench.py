@@ -166,7 +166,10 @@ def test_bad_input_sends_nothing():
                 (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps'), (['--threads', '40000'], 64, 'at most 1024'),
                 (['-c', '4294967298'], 64, 'at most 1000000'), (['--retries', '4294967298'], 64, 'at most 1000'),
                 (['--ready-check-timeout-sec', '99999999999'], 64, 'at most'), (['--port', '99999'], 64, 'at most 65535'),
-                (['--endpoint', '/v1/chat completions'], 64, '--endpoint'), (['--request-id-prefix', 'a\r\nX-Other: b'], 64, '--request-id-prefix')):
+                (['--endpoint', '/v1/chat completions'], 64, '--endpoint'), (['--header', 'X Y=1'], 64, '--header'),
+                (['--random-input-len', '99999999999'], 64, '--random-input-len'), (['--metrics-url', 'x:1'], 64, '--no-scrape'),
+                (['--save-result', '--result-dir', '/dev/null/x'], 65, '/dev/null'), (['--records', '/dev/null/x'], 65, '/dev/null'),
+                (['--request-id-prefix', 'a\r\nX-Other: b'], 64, '--request-id-prefix')):
             done = bench(url(s, 'good'), *SMALL, *options, status=status)
             assert done.returncode in (64, 65) and words in done.stderr, (options, done.stderr)
         assert s.requests == 0, s.requests
@@ -377,10 +380,13 @@ def test_the_window_is_no_longer_than_the_load():
     with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
         d = run(url(s, 'good'), '-n', 20, '-r', 20, '-d', '10m', '--no-probe', '--arrival', 'constant', *SMALL, status=0)
         assert 0.9 < d['window_s'] < 60, d['window_s']  # the plan was over after a second
+        # Two starts are left when the time is over, and four threads ask for them.
+        d = run(url(s, 'good'), '-n', 22, '-r', 20, '-d', '1s', '--threads', 4, '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert d['window_s'] == 1 and d['requests'] == 20, d
         process = subprocess.Popen([PROGRAM, 'bench', url(s, 'slow'), '-r', '5', '-d', '1s', '--no-probe', '--arrival', 'constant', '--json', *SMALL],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            assert simlib.wait_for(lambda: s.requests == 25, 60)
+            assert simlib.wait_for(lambda: s.requests == 45, 60)
             time.sleep(1.5)  # into the grace
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
