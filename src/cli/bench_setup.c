@@ -28,7 +28,7 @@ static bool number_option(const char *name, const char *text, double least, doub
 		return true;
 	if (number_parse(str_from(text), value) && *value >= least && *value <= most)
 		return true;
-	return error_set(e, EXIT_USAGE, "--%s must be a number from %g to %g, not \"%s\"", name, least, most, text);
+	return error_set(e, EXIT_USAGE, "--%s must be a number from %.10g to %.10g, not \"%s\"", name, least, most, text);
 }
 
 /* What nobody means, and no machine can do. */
@@ -280,8 +280,8 @@ static bool plan_ramp(struct bench *b, struct error *e)
 			return error_set(e, EXIT_USAGE, "a ramp needs --ramp-up-strategy linear or exponential");
 		return true;
 	}
-	if (!number_option("ramp-up-start-rps", a->ramp_from, 1e-6, 1e6, &from, e) ||
-		!number_option("ramp-up-end-rps", a->ramp_to, 1e-6, 1e6, &to, e))
+	if (!number_option("ramp-up-start-rps", a->ramp_from, 1e-4, 1e6, &from, e) ||
+		!number_option("ramp-up-end-rps", a->ramp_to, 1e-4, 1e6, &to, e))
 		return false;
 	if (isnan(from) || isnan(to))
 		return error_set(e, EXIT_USAGE, "a ramp needs --ramp-up-start-rps and --ramp-up-end-rps");
@@ -322,7 +322,7 @@ static bool plan_arrivals(struct bench *b, struct error *e)
 	bool asks_inf = a->rate && str_eq_nocase(str_from(a->rate), STR("inf"));
 	double rate = INFINITY, burstiness = 1, speed = NAN;
 
-	if ((a->rate && !asks_inf && !number_option("request-rate", a->rate, 1e-6, 1e6, &rate, e)) ||
+	if ((a->rate && !asks_inf && !number_option("request-rate", a->rate, 1e-4, 1e6, &rate, e)) ||
 		!number_option("burstiness", a->burstiness, 0.01, 1e6, &burstiness, e) ||
 		!number_option("speed", a->speed, 1e-4, 1e6, &speed, e))
 		return false;
