@@ -143,6 +143,13 @@ static void page_goodput(struct page *p, const struct bench *b, const struct ben
 	buf_init(&text, 65536);
 	buf_init(&limits, 1000);
 	limits_text(&b->slo.general, &limits);
+	if (!t->judged) {
+		buf_printf(&text, "unknown: no request was judged by %s", buf_cstr(&limits));
+		page_field(p, "goodput", STYLE_UNKNOWN, LABEL_INDENT, buf_str(&text));
+		buf_fini(&text);
+		buf_fini(&limits);
+		return;
+	}
 	number_add(&text, tally_goodput(t));
 	buf_printf(&text, " good requests/s: %zu of %zu, %.1f %% (95 %%: %.1f to %.1f) meet %s", t->good, t->judged, share.value * 100,
 		share.low * 100, share.high * 100, buf_cstr(&limits));

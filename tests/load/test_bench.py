@@ -343,6 +343,8 @@ def test_ctrl_c_keeps_what_was_measured():
         assert simlib.wait_for(lambda: s.requests == 6, 60)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # as timeout(1) does: one for the process, one for its group
+        process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (process.returncode, err)
         d = json.loads(out)
@@ -398,6 +400,13 @@ def test_the_window_is_no_longer_than_the_load():
             file.write('{"prompt": "2+2?", "check": {"exact": "4 ok"}}\n' * 5)
         d = run(url(s, 'good'), '-n', 30, '-r', 10, '--num-warmups', 29, '--eval', path, '--no-probe', '--arrival', 'constant', *SMALL, status=0)
         assert d['window_s'] < 2 and d['judged'] == 6, d
+
+
+def test_nothing_judged():
+    with llm.Server() as s:
+        for options in (['--warmup', '100s'], ['--num-warmups', '9']):
+            done = bench(url(s, 'good'), '-n', 3, '-c', 1, '--no-probe', '-g', 'ttft:100', *options, *SMALL, status=3)
+            assert 'unknown: no request was judged by ttft 100 ms' in done.stdout and 'nan' not in done.stdout, done.stdout
 
 
 def test_evaluation():
