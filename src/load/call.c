@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { BODY_MAX = 1 << 28, ANSWER_TEXT_MAX = 1 << 18 };
-enum { RETRY_FIRST_MS = 500, RETRY_MOST_MS = 60000 };
+enum { RETRY_FIRST_MS = 500, RETRY_MOST_MS = 60000, REST_MS = 500 };
 
 /* ---- life ---- */
 
@@ -78,7 +78,7 @@ bool call_prepare(struct call *call, uint64_t number, uint32_t turn, const struc
 	call->turn = turn;
 	call->item = item;
 	call->attempt = 0;
-	call->is_retry = false;
+	call->is_retry = call->rests = false;
 	if (!call_body(call))
 		return false;
 	call->more = !item && call->worker->scratch.more;
@@ -122,6 +122,16 @@ static void call_record(struct call *call)
 		count_add(&w->counts.output_tokens, t.output_tokens);
 }
 
+/* A closed loop without a count of its own would ask a server that is gone as fast as the machine can, for as long as it lasts. */
+static bool is_to_rest(const struct call *call)
+{
+	const struct load *l = call->worker->load;
+	enum timeline_error error = call->timeline.error;
+
+	return !l->is_open_loop && !l->options->plan->requests && !call->worker->over &&
+	       (error == TIMELINE_CONNECT || error == TIMELINE_DNS);
+}
+
 /* The next turn of the session, or the call is free. */
 static void call_after(struct call *call)
 {
@@ -134,6 +144,10 @@ static void call_after(struct call *call)
 			worker_place_free(w, call);
 		call->due_ns = due;
 		worker_hold(w, call);
+	} else if (is_to_rest(call)) {
+		call->rests = true;
+		call->due_ns = due + REST_MS * INT64_C(1000000);
+		worker_hold(w, call);
 	} else {
 		worker_place_free(w, call);
 		worker_release(w, call);
@@ -145,6 +159,11 @@ void call_drop(struct call *call, enum timeline_outcome outcome)
 {
 	struct worker *w = call->worker;
 
+	if (call->rests) { /* has ended already */
+		worker_place_free(w, call);
+		worker_release(w, call);
+		return;
+	}
 	if (!call->is_retry) { /* a retry keeps the outcome of its last attempt */
 		call->timeline.outcome = outcome;
 		call->timeline.attempts = 0;

@@ -25,7 +25,8 @@ struct call {
 	uint32_t turn;
 	unsigned attempt;
 	bool has_place, is_retry, is_late;
-	bool more; /* another turn follows */
+	bool more;  /* another turn follows */
+	bool rests; /* has ended, and keeps its place for a while */
 	const struct evaluation_item *item;
 	struct buf body, headers;
 	struct openai_stream answer;

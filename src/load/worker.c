@@ -127,7 +127,7 @@ static bool place_take(struct worker *w, struct call *call)
 
 static bool is_start(const struct call *call)
 {
-	return !call->turn && !call->is_retry;
+	return !call->turn && !call->is_retry && !call->rests;
 }
 
 /* The next start, made ready before it is due. False: there is none. */
@@ -174,11 +174,13 @@ static void queue_send(struct worker *w)
 
 static void due_send(struct worker *w)
 {
-	int64_t now = load_now(w->load);
-
-	while (w->heap.count && w->heap.items[0]->due_ns <= now) {
+	while (w->heap.count && w->heap.items[0]->due_ns <= load_now(w->load)) {
 		struct call *call = heap_pop(w);
 
+		if (call->rests) {
+			call_drop(call, TIMELINE_CANCELLED);
+			continue;
+		}
 		if (is_start(call))
 			w->held_starts--;
 		call->state = CALL_QUEUED;
@@ -186,7 +188,6 @@ static void due_send(struct worker *w)
 		queue_send(w);
 		if (w->load->is_open_loop)
 			starts_hold(w);
-		now = load_now(w->load);
 	}
 	alarm_set(w);
 }

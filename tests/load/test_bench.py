@@ -87,6 +87,13 @@ def test_nobody_there():
     assert d['errors'][0]['class'] == 'dns' and d['errors'][0]['count'] == 2, d['errors']
 
 
+def test_a_server_that_is_gone_is_not_stormed():
+    d = run('http://127.0.0.1:1', '-d', '1s', '-c', 10, '--no-probe', *SMALL, status=2)
+    assert 10 <= d['failed'] < 200, d['failed']  # each place asks twice a second
+    d = run('http://127.0.0.1:1', '-n', 500, '-c', 1, '--no-probe', *SMALL, status=2)  # and a number of requests has its end
+    assert d['failed'] == 500 and d['window_s'] < 60, d
+
+
 def test_oddities_are_counted():
     with llm.Server() as s:
         d = run(url(s, 'no-usage'), '-n', 3, '-c', 1, *SMALL, status=0)
