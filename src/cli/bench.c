@@ -31,6 +31,8 @@ static int bench_once(struct bench *b)
 	if (!bench_measure(b, &run, &e))
 		return command_failed(&e);
 	status = bench_print(b, &run);
+	if (run.records_error.set)
+		status = command_failed(&run.records_error);
 	if (!bench_files_write(b, &run, &e))
 		status = command_failed(&e);
 	bench_run_fini(&run);

@@ -76,6 +76,7 @@ struct bench_run {
 	struct tally tally;
 	struct server_watch *server; /* NULL: not watched */
 	double target_rate;          /* NaN: closed loop */
+	struct error records_error;  /* set: --records could not be written to its end; what was measured stands */
 };
 
 /* bench_setup.c: reads and checks everything before any load is sent. */

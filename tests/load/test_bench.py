@@ -409,6 +409,12 @@ def test_the_window_is_no_longer_than_the_load():
         assert d['window_s'] < 2 and d['judged'] == 6, d
 
 
+def test_a_full_disk_does_not_take_the_result():
+    with llm.Server() as s:
+        done = bench(url(s, 'good'), '-n', 3, '-c', 1, '--no-probe', '--records', '/dev/full', *SMALL, status=70)
+        assert '3 judged: 3 completed' in done.stdout and '/dev/full: cannot write: No space left' in done.stderr, (done.stdout, done.stderr)
+
+
 def test_nothing_judged():
     with llm.Server() as s:
         for options in (['--warmup', '100s'], ['--num-warmups', '9']):
