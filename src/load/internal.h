@@ -51,6 +51,7 @@ struct worker {
 	uv_thread_t thread;
 	uv_loop_t loop;
 	uv_async_t wake; /* the main thread says: stop */
+	uv_timer_t end;  /* of the time in which requests start */
 	uv_timer_t grace;
 	uv_poll_t alarm;
 	int alarm_fd;
@@ -106,6 +107,8 @@ struct job {
 };
 /* The next start. False: nothing more starts. */
 bool load_next_job(struct load *l, int64_t now_ns, struct job *job);
+/* Every start of the plan has been dealt out. */
+bool load_plan_over(struct load *l);
 int64_t load_now(const struct load *l); /* since the epoch */
 
 /* worker.c */

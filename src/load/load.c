@@ -72,6 +72,16 @@ bool load_next_job(struct load *l, int64_t now_ns, struct job *job)
 	return found;
 }
 
+bool load_plan_over(struct load *l)
+{
+	bool over;
+
+	uv_mutex_lock(&l->mutex);
+	over = l->plan_over;
+	uv_mutex_unlock(&l->mutex);
+	return over;
+}
+
 /* ---- running ---- */
 
 struct seen {

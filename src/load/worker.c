@@ -215,6 +215,7 @@ static void worker_close(struct worker *w)
 	w->health = *stream_client_health(w->client);
 	stream_client_close(w->client);
 	uv_close((uv_handle_t *)&w->grace, NULL);
+	uv_close((uv_handle_t *)&w->end, NULL);
 	uv_close((uv_handle_t *)&w->alarm, NULL);
 }
 
@@ -249,6 +250,23 @@ static void worker_stop(struct worker *w)
 	worker_step(w);
 }
 
+/* The grace begins when the time to start requests is over, or sooner where there is none left to start. A worker can know long before that
+ * its next start would be too late. */
+static bool is_grace_due(const struct worker *w)
+{
+	return w->load->options->grace_ns >= 0 && !uv_is_active((const uv_handle_t *)&w->grace) &&
+	       (load_now(w->load) >= w->load->starts_end_ns || load_plan_over(w->load));
+}
+
+/* Also for a closed loop all of whose places are taken: it asks for no start until one is free. */
+static void on_starts_end(uv_timer_t *timer)
+{
+	struct worker *w = timer->data;
+
+	w->over = true;
+	worker_step(w);
+}
+
 static void on_grace(uv_timer_t *timer)
 {
 	worker_stop(timer->data);
@@ -256,8 +274,6 @@ static void on_grace(uv_timer_t *timer)
 
 void worker_step(struct worker *w)
 {
-	const struct load_options *o = w->load->options;
-
 	if (w->closed)
 		return;
 	queue_send(w);
@@ -267,8 +283,8 @@ void worker_step(struct worker *w)
 		return;
 	if (!w->open_count && !w->heap.count && !w->queued.first)
 		worker_close(w);
-	else if (o->grace_ns >= 0 && !uv_is_active((uv_handle_t *)&w->grace))
-		uv_timer_start(&w->grace, on_grace, (uint64_t)(o->grace_ns / 1000000), 0);
+	else if (is_grace_due(w))
+		uv_timer_start(&w->grace, on_grace, (uint64_t)(w->load->options->grace_ns / 1000000), 0);
 }
 
 /* ---- the thread ---- */
@@ -335,7 +351,8 @@ static int worker_loop(struct worker *w)
 	uv_async_init(&w->loop, &w->wake, on_wake); /* cannot fail: the loop has its descriptor already */
 	uv_unref((uv_handle_t *)&w->wake);          /* stays until the thread has ended: the main thread may use it at any time */
 	uv_timer_init(&w->loop, &w->grace);
-	w->wake.data = w->grace.data = w->alarm.data = w;
+	uv_timer_init(&w->loop, &w->end);
+	w->wake.data = w->grace.data = w->end.data = w->alarm.data = w;
 	return 0;
 }
 
@@ -369,6 +386,10 @@ static void worker_begin(struct worker *w)
 {
 	struct itimerspec when = { .it_value = { w->load->epoch_ns / 1000000000, w->load->epoch_ns % 1000000000 } };
 
+	if (w->load->options->duration_ns) {
+		uv_update_time(&w->loop);
+		uv_timer_start(&w->end, on_starts_end, (uint64_t)((w->load->starts_end_ns - load_now(w->load)) / 1000000 + 1), 0);
+	}
 	if (w->load->is_open_loop)
 		starts_hold(w);
 	else

@@ -383,6 +383,9 @@ def test_grace_cancels_and_does_not_judge():
         d = run(url(s, 'slow'), '-r', 5, '-d', '1s', '--grace', '1s', '--no-probe', '--arrival', 'constant', *SMALL)
         assert d['cancelled'] == 5 and d['judged'] == 0, d
         assert d['partial'] is False
+        assert d['duration_s'] > 1.9, d['duration_s']  # from --duration on, not from the last start
+        d = run(url(s, 'slow'), '-c', 2, '-d', '1s', '--grace', '1s', '--no-probe', *SMALL)  # no place is ever free
+        assert d['cancelled'] == 2 and 1.9 < d['duration_s'] < 50, d
 
 
 def test_the_window_is_no_longer_than_the_load():
