@@ -60,7 +60,8 @@ struct worker {
 	VEC(struct call *) heap; /* held calls, earliest first */
 	struct call_list spare, queued, open;
 	size_t held_starts, open_count;
-	bool over; /* nothing more starts by itself */
+	bool over;      /* nothing more starts by itself */
+	bool time_over; /* the time in which requests start has passed */
 	bool stopped, closed;
 	struct workload_request scratch;
 	struct arena arena; /* texts that outlive calls */

@@ -255,7 +255,7 @@ static void worker_stop(struct worker *w)
 static bool is_grace_due(const struct worker *w)
 {
 	return w->load->options->grace_ns >= 0 && !uv_is_active((const uv_handle_t *)&w->grace) &&
-	       (load_now(w->load) >= w->load->starts_end_ns || load_plan_over(w->load));
+	       (w->time_over || load_plan_over(w->load));
 }
 
 /* Also for a closed loop all of whose places are taken: it asks for no start until one is free. */
@@ -263,7 +263,7 @@ static void on_starts_end(uv_timer_t *timer)
 {
 	struct worker *w = timer->data;
 
-	w->over = true;
+	w->over = w->time_over = true;
 	worker_step(w);
 }
 
@@ -387,8 +387,8 @@ static void worker_begin(struct worker *w)
 	struct itimerspec when = { .it_value = { w->load->epoch_ns / 1000000000, w->load->epoch_ns % 1000000000 } };
 
 	if (w->load->options->duration_ns) {
-		uv_update_time(&w->loop);
-		uv_timer_start(&w->end, on_starts_end, (uint64_t)((w->load->starts_end_ns - load_now(w->load)) / 1000000 + 1), 0);
+		uv_update_time(&w->loop); /* whole milliseconds, rounded down, as the difference: never before the last start is due */
+		uv_timer_start(&w->end, on_starts_end, (uint64_t)((w->load->starts_end_ns - load_now(w->load)) / 1000000 + 2), 0);
 	}
 	if (w->load->is_open_loop)
 		starts_hold(w);
