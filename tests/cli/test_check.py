@@ -202,7 +202,7 @@ class Live(Case):
         with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(100 + count))) as server:
             started = time.monotonic()
             d = self.document(server.address, "--window", "1s")
-            self.assertLess(time.monotonic() - started, 5)
+            self.assertGreater(time.monotonic() - started, 1)
             self.assertEqual(d["moments"]["all"], 2)
             self.assertEqual(self.reading(d, "finished")["kind"], "value")
             self.assertLessEqual(server.count, 4)  # two scrapes, and two more to see whether several processes answer
@@ -313,12 +313,12 @@ class Live(Case):
     def test_interrupt_while_waiting_for_an_answer(self):
         with pages.Server(pages.slow) as server:
             run = subprocess.Popen([PROGRAM, "check", server.address], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(0.7)
+            self.assertTrue(wait_for(lambda: server.count >= 1, 60))
             started = time.monotonic()
             run.send_signal(signal.SIGINT)
             _, err = run.communicate(timeout=60)
             self.assertEqual(run.returncode, 130, err)
-            self.assertLess(time.monotonic() - started, 1)
+            self.assertLess(time.monotonic() - started, 4)  # the answer would take 5
 
 
 class Output(Case):

@@ -385,7 +385,7 @@ def test_grace_cancels_and_does_not_judge():
         assert d['partial'] is False
         assert d['duration_s'] > 1.9, d['duration_s']  # from --duration on, not from the last start
         d = run(url(s, 'slow'), '-c', 2, '-d', '1s', '--grace', '1s', '--no-probe', *SMALL)  # no place is ever free
-        assert d['cancelled'] == 2 and 1.9 < d['duration_s'] < 50, d
+        assert 1 <= d['cancelled'] == d['requests'] <= 2 and 1.9 < d['duration_s'] < 50, d  # a thread may begin too late
 
 
 def test_the_window_is_no_longer_than_the_load():
