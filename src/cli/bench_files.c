@@ -205,14 +205,17 @@ static size_t page_facts(const struct bench *b, const struct bench_run *r, struc
 	static const char *const signals[] = { "ttft_mean", "tpot_mean", "e2e_mean", "queue_mean", "preemptions", "prefix_hit_rate" };
 	size_t count = 0;
 	struct buf text;
+	char number[32];
 
 	buf_init(&text, 65536);
 	bench_arrivals_phrase(&b->plan, &text);
 	fact_add(facts, &count, arena, "arrivals", buf_str(&text));
 	fact_add(facts, &count, arena, "workload", str_from(workload_hash(b->workload)));
-	fact_add(facts, &count, arena, "read lag P99", arena_printf(arena, "%.3g ms", r->load.lag_p99_ms));
+	number_phrase(r->load.lag_p99_ms, number);
+	fact_add(facts, &count, arena, "read lag P99", arena_printf(arena, "%s ms", number));
+	number_phrase(r->load.delay_p99_ms, number);
 	if (!isnan(r->load.delay_p99_ms))
-		fact_add(facts, &count, arena, "schedule delay P99", arena_printf(arena, "%.3g ms", r->load.delay_p99_ms));
+		fact_add(facts, &count, arena, "schedule delay P99", arena_printf(arena, "%s ms", number));
 	for (size_t i = 0; r->server && i < ARRAY_LEN(signals); i++) {
 		buf_reset(&text);
 		if (server_watch_phrase(r->server, signals[i], &text))

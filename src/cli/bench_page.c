@@ -319,9 +319,14 @@ static void page_client(struct page *p, const struct bench_run *r)
 	struct buf text;
 
 	buf_init(&text, 65536);
-	buf_printf(&text, "read lag P99 %.3g ms (kernel stamp to here), ", l->lag_p99_ms);
-	if (!isnan(l->delay_p99_ms))
-		buf_printf(&text, "schedule delay P99 %.3g ms, ", l->delay_p99_ms);
+	buf_add_cstr(&text, "read lag P99 ");
+	number_add(&text, l->lag_p99_ms);
+	buf_add_cstr(&text, " ms (kernel stamp to here), ");
+	if (!isnan(l->delay_p99_ms)) {
+		buf_add_cstr(&text, "schedule delay P99 ");
+		number_add(&text, l->delay_p99_ms);
+		buf_add_cstr(&text, " ms, ");
+	}
 	buf_printf(&text, "busiest of %u threads %.0f %% of a core, %llu connections", l->threads, l->cpu_share * 100,
 		(unsigned long long)l->health.opened);
 	if (l->health.kept_lost)

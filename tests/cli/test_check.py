@@ -304,7 +304,7 @@ class Live(Case):
             with pages.Server(lambda path, count: (200, "text/plain", pages.vllm_page(count))) as server:
                 run = subprocess.Popen([PROGRAM, "check", server.address, "--window", "20s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 self.assertTrue(wait_for(lambda: server.count >= 1, 60))
-                time.sleep(1)  # the page has been sent; it has to be read too
+                time.sleep(3)  # the page has been sent; it has to be read too
                 run.send_signal(number)
                 out, err = run.communicate(timeout=60)
                 self.assertEqual((run.returncode, out), (130, b""), err)
