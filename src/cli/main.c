@@ -15,8 +15,8 @@
 
 #define SAME_INTERRUPT_NS INT64_C(500000000)
 
-/* The first Ctrl-C asks to stop, the second ends at once. timeout(1) and some runners send one to the process and one to its group: what comes
- * within half a second is the first. */
+/* The first Ctrl-C asks to stop, the second ends at once. timeout(1) and some runners send one to the process and one to its group: what
+ * comes within half a second is the first. */
 static void on_interrupt(int number)
 {
 	static volatile int64_t first_ns;
