@@ -1,19 +1,25 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <string.h>
 
-/* Copies s cut at a character boundary; control bytes, which could drive a terminal, become '?' (a tab stays). */
+static bool is_harmless(uint32_t rune)
+{
+	return rune != STR_RUNE_INVALID && rune != 0x7f && (rune >= 0x20 || rune == '\t') && !(rune >= 0x80 && rune < 0xa0);
+}
+
+/* Copies s cut at a character boundary; control characters, which could drive a terminal, and bytes of no character become '?', byte by
+ * byte (a tab stays). */
 static void text_copy(char *to, size_t size, struct str s)
 {
-	size_t length = s.len < size - 1 ? s.len : size - 1;
+	size_t length = 0, step;
+	uint32_t rune;
 
-	while (length && length < s.len && ((unsigned char)s.ptr[length] & 0xc0) == 0x80)
-		length--;
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-
-		to[i] = (c < 0x20 && c != '\t') || c == 0x7f ? '?' : (char)c;
-	}
+	for (; (step = str_rune(s, &rune)) && length + step < size; s = str_skip(s, step), length += step)
+		if (is_harmless(rune))
+			memcpy(to + length, s.ptr, step);
+		else
+			memset(to + length, '?', step);
 	to[length] = '\0';
 }
 

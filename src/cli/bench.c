@@ -31,6 +31,8 @@ static int bench_once(struct bench *b)
 	if (!bench_measure(b, &run, &e))
 		return command_failed(&e);
 	status = bench_print(b, &run);
+	if (run.records_error.set)
+		status = command_failed(&run.records_error);
 	if (!bench_files_write(b, &run, &e))
 		status = command_failed(&e);
 	bench_run_fini(&run);
@@ -43,6 +45,16 @@ static bool is_of_a_load(const struct bench_arguments *a)
 	return a->sweep || a->save || a->prompts || a->concurrency || a->workload || a->rate || a->evaluation || a->metrics.count ||
 	       a->thresholds || a->records || a->html || a->junit || a->record || a->prompts_file || a->base_url || a->host || a->port ||
 	       a->model;
+}
+
+/* Nothing may stand between the server and the stamps; who relies on a proxy is told. */
+static void say_proxy(const struct bench *b)
+{
+	const char *variable = endpoint_unused_proxy(b->endpoint);
+
+	if (variable)
+		log_warning("%s is set, and a load does not use it: requests go straight to %s (no_proxy exempts it for the others)",
+			variable, endpoint_place(b->endpoint));
 }
 
 static int bench_command(const struct command *self, void *arguments, const struct option_strings *operands)
@@ -72,6 +84,7 @@ static int bench_command(const struct command *self, void *arguments, const stru
 	a->no_progress = a->no_progress || a->global.quiet;
 	if (!bench_open(&b, a, operands, &e))
 		return command_failed(&e);
+	say_proxy(&b);
 	if ((a->sweep && !bench_sweep_check(&b, &e)) || !bench_probe(&b, &e))
 		status = command_failed(&e);
 	else
@@ -85,26 +98,29 @@ const struct command command_bench = {
 	.summary = "send a load to a server and say what its clients get",
 	.synopsis = (const char *const[]){ "[OPTIONS] URL [--goodput NAME:MS...]", "[OPTIONS] --sweep URL --goodput NAME:MS...",
 		"report FILE... [--goodput NAME:MS...]", NULL },
-	.description = "Sends requests to an OpenAI-compatible server and records every request's timeline: when it was due, when it left, "
-		       "each delivery with "
-		       "the kernel's receive stamp, how it ended. Options have the names of vllm bench serve where it has one, and the "
-		       "limits of --goodput are "
-		       "in milliseconds as there.\n\n"
-		       "With --request-rate requests leave at their time whatever the server does, and latency also counts from the time "
-		       "that they were due. "
-		       "Failures count against goodput and are shown first; what the client itself did wrong is measured and said.\n\n"
-		       "TTFT is the time from submission to the first visible token (not the role chunk), TPOT (last - first) / (tokens - "
-		       "1), ITL the gaps "
-		       "between deliveries of all requests, E2E the time to the end of the answer.\n\n"
-		       "report judges records of requests instead: the JSON Lines that --records wrote, or a table that someone else "
-		       "measured (a header line, tabs "
-		       "or commas; columns such as id, start_s, ttft_ms, e2e_ms, output_tokens, http_status, outcome), or what vllm bench "
-		       "serve --save-detailed wrote. --duration is then "
-		       "the window; else it is as the "
-		       "records say, or from the first request to the last end. Its status is 2 when none was good, 3 when none could be "
-		       "judged.\n\n"
-		       "The exit status is 0 when every request completed, 1 when some failed, 2 when all did, 3 when the client was the "
-		       "bottleneck.",
+	.description =
+		"Sends requests to an OpenAI-compatible server and records every request's timeline: when it was due, when it left, "
+		"each delivery with "
+		"the kernel's receive stamp, how it ended. Options have the names of vllm bench serve where it has one, and the "
+		"limits of --goodput are "
+		"in milliseconds as there.\n\n"
+		"With --request-rate requests leave at their time whatever the server does, and latency also counts from the time "
+		"that they were due. "
+		"Failures count against goodput and are shown first; what the client itself did wrong is measured and said.\n\n"
+		"TTFT is the time from submission to the first visible token (not the role chunk), TPOT (last - first) / (tokens - "
+		"1), ITL the gaps "
+		"between deliveries of all requests, E2E the time to the end of the answer.\n\n"
+		"The load goes straight to the server: proxies of the environment (http_proxy, https_proxy) are not used for it, and "
+		"it follows no redirects.\n\n"
+		"report judges records of requests instead: the JSON Lines that --records wrote, or a table that someone else "
+		"measured (a header line, tabs "
+		"or commas; columns such as id, start_s, ttft_ms, e2e_ms, output_tokens, http_status, outcome), or what vllm bench "
+		"serve --save-detailed wrote. --duration is then "
+		"the window; else it is as the "
+		"records say, or from the first request to the last end. Its status is 2 when none was good, 3 when none could be "
+		"judged.\n\n"
+		"The exit status is 0 when every request completed, 1 when some failed, 2 when all did, 3 when the client was the "
+		"bottleneck.",
 	.examples =
 		(const struct example[]){
 			{ "goodput bench http://localhost:8000 --request-rate 4 --duration 60s --goodput ttft:500 tpot:50",

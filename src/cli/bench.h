@@ -76,11 +76,16 @@ struct bench_run {
 	struct tally tally;
 	struct server_watch *server; /* NULL: not watched */
 	double target_rate;          /* NaN: closed loop */
+	struct error records_error;  /* set: --records could not be written to its end; what was measured stands */
 };
 
 /* bench_setup.c: reads and checks everything before any load is sent. */
 bool bench_open(struct bench *b, const struct bench_arguments *a, const struct option_strings *operands, struct error *e);
 void bench_close(struct bench *b);
+struct http_answer;
+/* bench_probe.c: an ordinary request to the server, with the token; the answer lives in the bench's arena. False: no answer with status
+ * 200. */
+bool bench_get(struct bench *b, const char *path, int64_t timeout_ms, struct http_answer *answer);
 /* bench_probe.c: fills in the model's name from /v1/models when none was given, waits until the endpoint answers, and sends one request. */
 bool bench_probe(struct bench *b, struct error *e);
 
@@ -95,8 +100,8 @@ int bench_status(const struct bench *b, const struct bench_run *run);
 /* bench_page.c: the summary for people; bench_json.c: for scripts. */
 void bench_page(struct page *p, const struct bench *b, const struct bench_run *run);
 void bench_json(const struct bench *b, const struct bench_run *run, struct buf *out);
-/* Indices of the worst completed requests, worst first. */
-size_t bench_worst(const struct bench *b, const struct bench_run *run, size_t *indices, size_t room);
+/* Indices of the --worst completed requests, worst first; the caller frees them (mem_free). */
+size_t *bench_worst(const struct bench *b, const struct bench_run *run, size_t *count);
 /* "poisson, 4 requests/s" ... */
 void bench_arrivals_phrase(const struct workload_plan *plan, struct buf *out);
 

@@ -1,5 +1,6 @@
 /* goodput bench: the files that the arguments ask for. */
 #include "cli/bench.h"
+#include "cli/tally_render.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -83,7 +84,12 @@ bool bench_files_check(const struct bench_arguments *a, struct error *e)
 	}
 	if (a->thresholds && !a->sweep)
 		return error_set(e, EXIT_USAGE, "--thresholds follow from a --sweep");
-	if (!output_check(a->html, e) || !output_check(a->junit, e) || !output_check(a->prompts_file, e) || !output_check(a->thresholds, e))
+	if (!a->scrape && (a->metrics.count || a->record))
+		return error_set(e, EXIT_USAGE, "--metrics-url and --record are of the server's figures, which --no-scrape leaves alone");
+	if (a->save && a->result_dir && !folder_make(a->result_dir, e))
+		return false;
+	if (!output_check(a->records, e) || !output_check(a->html, e) || !output_check(a->junit, e) || !output_check(a->prompts_file, e) ||
+		!output_check(a->thresholds, e))
 		return false;
 	return percentiles_read(a->percentiles, values, &count, e) && metrics_check(a->percentile_metrics, e);
 }
@@ -173,7 +179,7 @@ static bool summary_save(const struct bench *b, const struct bench_run *r, struc
 	struct str path;
 	bool ok;
 
-	if (!percentiles_read(a->percentiles, percentiles, &o.percentile_count, e) || (a->result_dir && !folder_make(a->result_dir, e)))
+	if (!percentiles_read(a->percentiles, percentiles, &o.percentile_count, e))
 		return false;
 	arena_init(&arena);
 	buf_init(&out, FILE_MAX);
@@ -199,14 +205,17 @@ static size_t page_facts(const struct bench *b, const struct bench_run *r, struc
 	static const char *const signals[] = { "ttft_mean", "tpot_mean", "e2e_mean", "queue_mean", "preemptions", "prefix_hit_rate" };
 	size_t count = 0;
 	struct buf text;
+	char number[32];
 
 	buf_init(&text, 65536);
 	bench_arrivals_phrase(&b->plan, &text);
 	fact_add(facts, &count, arena, "arrivals", buf_str(&text));
 	fact_add(facts, &count, arena, "workload", str_from(workload_hash(b->workload)));
-	fact_add(facts, &count, arena, "read lag P99", arena_printf(arena, "%.3g ms", r->load.lag_p99_ms));
+	number_phrase(r->load.lag_p99_ms, number);
+	fact_add(facts, &count, arena, "read lag P99", arena_printf(arena, "%s ms", number));
+	number_phrase(r->load.delay_p99_ms, number);
 	if (!isnan(r->load.delay_p99_ms))
-		fact_add(facts, &count, arena, "schedule delay P99", arena_printf(arena, "%.3g ms", r->load.delay_p99_ms));
+		fact_add(facts, &count, arena, "schedule delay P99", arena_printf(arena, "%s ms", number));
 	for (size_t i = 0; r->server && i < ARRAY_LEN(signals); i++) {
 		buf_reset(&text);
 		if (server_watch_phrase(r->server, signals[i], &text))
@@ -219,8 +228,10 @@ static size_t page_facts(const struct bench *b, const struct bench_run *r, struc
 static struct str page_verdict(const struct bench *b, const struct bench_run *r, struct arena *arena, enum html_tone *tone)
 {
 	const struct tally *t = &r->tally;
+	char rate[32];
 
 	*tone = HTML_WARNING;
+	number_phrase(tally_goodput(t), rate);
 	if (r->load.client_bound)
 		return *tone = HTML_UNKNOWN, arena_printf(arena, "The client was the bottleneck: %s.", r->load.client_reason);
 	if (r->load.interrupted)
@@ -230,13 +241,13 @@ static struct str page_verdict(const struct bench *b, const struct bench_run *r,
 		return arena_printf(arena, "%zu of %zu requests completed; no limits were set.", t->complete, t->judged);
 	}
 	*tone = t->good == t->judged && t->judged ? HTML_GOOD : HTML_WARNING;
-	return arena_printf(arena, "%.3g good requests/s: %zu of %zu meet every limit%s%s.", tally_goodput(t), t->good, t->judged,
+	return arena_printf(arena, "%s good requests/s: %zu of %zu meet every limit%s%s.", rate, t->good, t->judged,
 		t->binding >= 0 ? "; binding: " : "", t->binding >= 0 ? slo_measure_name((enum slo_measure)t->binding) : "");
 }
 
 static bool html_save(const struct bench *b, const struct bench_run *r, struct error *e)
 {
-	size_t room = (size_t)b->a->worst, *indices = mem_zalloc(room + 1, sizeof *indices);
+	size_t count, *indices = bench_worst(b, r, &count);
 	struct run_fact facts[FACTS_MAX];
 	struct run_report report = { .records = &r->records, .tally = &r->tally, .slo = &b->slo, .worst = indices, .facts = facts };
 	struct arena arena;
@@ -251,7 +262,7 @@ static bool html_save(const struct bench *b, const struct bench_run *r, struct e
 	report.title = arena_printf(&arena, "bench: " STR_FMT, STR_ARG(b->load.model));
 	report.subtitle = arena_printf(&arena, "%s, " STR_FMT STR_FMT, when, STR_ARG(b->url), STR_ARG(b->load.path));
 	report.verdict = page_verdict(b, r, &arena, &report.tone);
-	report.worst_count = bench_worst(b, r, indices, room);
+	report.worst_count = count;
 	report.fact_count = page_facts(b, r, &arena, facts);
 	tallies_by(&groups, &arena, &r->records, TALLY_BY_PROMPT, &options);
 	report.groups = groups.items.items;
@@ -344,8 +355,7 @@ static bool junit_save(const struct bench *b, const struct bench_run *r, struct 
 
 static void body_line(const struct bench *b, const struct timeline *t, struct workload_request *scratch, struct buf *out)
 {
-	uint64_t evaluation = (uint64_t)1 << 32;
-	const struct evaluation_item *item = t->id >= evaluation ? &b->evaluation.items.items[t->id - evaluation] : NULL;
+	const struct evaluation_item *item = t->id >= LOAD_EVALUATION_ID ? &b->evaluation.items.items[t->id - LOAD_EVALUATION_ID] : NULL;
 
 	if (!item && !workload_request_make(b->workload, &b->plan, t->id, t->turn, scratch))
 		return;
@@ -355,7 +365,7 @@ static void body_line(const struct bench *b, const struct timeline *t, struct wo
 
 static bool prompts_write(const struct bench *b, const struct bench_run *r, struct error *e)
 {
-	size_t room = (size_t)b->a->worst, *indices = mem_zalloc(room + 1, sizeof *indices), count = bench_worst(b, r, indices, room);
+	size_t count, *indices = bench_worst(b, r, &count);
 	struct workload_request scratch;
 	struct buf out;
 	bool ok;

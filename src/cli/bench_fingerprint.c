@@ -6,33 +6,16 @@
 
 #include <jansson.h>
 
-enum { FACTS_LEFT_FOR_FIGURES = 16 };
+enum { FACTS_LEFT_FOR_FIGURES = 16, FACTS_WITHIN_MS = 2000 };
 
 /* Series whose labels are settings, as vLLM and SGLang show them. */
 static const char *const config_series[] = { "vllm:cache_config_info{", "sglang:server_args_info{" };
-
-static bool get(struct bench *b, const char *path, struct http_answer *answer)
-{
-	struct http_client *client = http_client_new();
-	struct http_request request = {
-		.bearer_token = b->token, .ca_file = b->a->ca_file, .insecure = b->a->insecure, .timeout_ms = 2000
-	};
-	const char *scheme = str_search(b->url, STR("://")) >= 0 ? "" : "http://";
-	struct str url = b->url;
-
-	while (str_ends(url, STR("/")))
-		url.len--;
-	request.url = arena_printf(&b->arena, "%s" STR_FMT "%s", scheme, STR_ARG(url), path).ptr;
-	http_fetch(client, &b->arena, &request, answer);
-	http_client_free(client);
-	return answer->failure == HTTP_OK && answer->status == 200;
-}
 
 static void add_version(struct bench *b, struct records_run *run)
 {
 	struct http_answer answer = { 0 };
 
-	if (!get(b, "/version", &answer))
+	if (!bench_get(b, "/version", FACTS_WITHIN_MS, &answer))
 		return;
 	json_t *root = json_loadb(answer.body.ptr, answer.body.len, 0, NULL), *version = json_object_get(root, "version");
 
@@ -67,7 +50,7 @@ static void add_settings(struct bench *b, struct records_run *run)
 {
 	struct http_answer answer = { 0 };
 
-	if (!get(b, "/metrics", &answer))
+	if (!bench_get(b, "/metrics", FACTS_WITHIN_MS, &answer))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(config_series); i++) {
 		ptrdiff_t at = str_search(answer.body, str_from(config_series[i]));

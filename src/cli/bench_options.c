@@ -34,8 +34,8 @@ static const struct option_spec endpoint_options[] = {
 	{ "request-timeout", 0, OPTION_DURATION, AT(request_timeout_ms), .argument = "DURATION", .preset = "10m", .least = 1,
 		.help = "Give up on a request after this time." },
 	{ "retries", 0, OPTION_INTEGER, AT(retries), .argument = "N", .preset = "0", .least = 0,
-		.help = "Send a request again after 429, 502, 503, 504 or a lost connection, when Retry-After says. Latency counts from "
-			"the first time." },
+		.help = "Send a request again after 429, 502, 503, 504 or a lost connection, when Retry-After says (above a minute: not at "
+			"all). Latency counts from the first time, and is shown from the last one beside it." },
 	{ "usage", 0, OPTION_CHOICE, AT(usage), .argument = "WHICH", .choices = usages, .preset = "each",
 		.help = "Usage objects to ask for: with each event (vLLM), with the last, or none. What the probe finds refused is left "
 			"out." },

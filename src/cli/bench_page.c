@@ -1,5 +1,6 @@
 /* goodput bench: the summary for people. Failures first, then what it was worth, then the figures, then who measured. */
 #include "cli/bench.h"
+#include "cli/tally_render.h"
 
 #include "base/mem.h"
 #include "base/number.h"
@@ -12,15 +13,12 @@ enum { LABEL_INDENT = 12, ERRORS_SHOWN = 8 };
 
 /* ---- words ---- */
 
-/* Three digits or so: 0.123, 1.23, 12.3, 123, 12,300 is for others. */
-static void number_text(double value, struct buf *out)
+static void number_add(struct buf *out, double value)
 {
-	double size = fabs(value);
+	char number[32];
 
-	if (isnan(value))
-		buf_add_cstr(out, "-");
-	else
-		buf_printf(out, "%.*f", size < 1 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0, value);
+	number_phrase(value, number);
+	buf_add_cstr(out, number);
 }
 
 void bench_arrivals_phrase(const struct workload_plan *plan, struct buf *out)
@@ -50,7 +48,11 @@ static void page_head(struct page *p, const struct bench *b, const struct bench_
 	buf_init(&text, 65536);
 	buf_printf(&text, STR_FMT STR_FMT " · " STR_FMT " · ", STR_ARG(b->url), STR_ARG(b->load.path), STR_ARG(b->load.model));
 	bench_arrivals_phrase(&b->plan, &text);
-	buf_printf(&text, " · window %.1f s of %.1f s", r->tally.window_s, (double)r->load.last_end_ns / 1e9);
+	buf_add_cstr(&text, " · window ");
+	number_add(&text, r->tally.window_s);
+	buf_add_cstr(&text, " s of ");
+	number_add(&text, (double)r->load.last_end_ns / 1e9);
+	buf_add_cstr(&text, " s");
 	page_field(p, "bench", STYLE_BOLD, LABEL_INDENT, buf_str(&text));
 	buf_reset(&text);
 	buf_printf(&text, STR_FMT " %.12s · seed %llu · salt %llu", STR_ARG(workload_name(b->workload)), workload_hash(b->workload),
@@ -85,7 +87,9 @@ static void page_requests(struct page *p, const struct bench_run *r)
 	count_add_if(&text, t->cancelled, "cancelled at the end (not judged)");
 	count_add_if(&text, t->left_out - t->cancelled, "of warm-up or cool-down (not judged)");
 	count_add_if(&text, t->retried, "sent more than once");
-	buf_printf(&text, "; %.3g completed/s", tally_throughput(t));
+	buf_add_cstr(&text, "; ");
+	number_add(&text, tally_throughput(t));
+	buf_add_cstr(&text, " completed/s");
 	page_field(p, "requests", STYLE_BOLD, LABEL_INDENT, buf_str(&text));
 	buf_fini(&text);
 }
@@ -139,8 +143,16 @@ static void page_goodput(struct page *p, const struct bench *b, const struct ben
 	buf_init(&text, 65536);
 	buf_init(&limits, 1000);
 	limits_text(&b->slo.general, &limits);
-	buf_printf(&text, "%.3g good requests/s: %zu of %zu, %.1f %% (95 %%: %.1f to %.1f) meet %s", tally_goodput(t), t->good, t->judged,
-		share.value * 100, share.low * 100, share.high * 100, buf_cstr(&limits));
+	if (!t->judged) {
+		buf_printf(&text, "unknown: no request was judged by %s", buf_cstr(&limits));
+		page_field(p, "goodput", STYLE_UNKNOWN, LABEL_INDENT, buf_str(&text));
+		buf_fini(&text);
+		buf_fini(&limits);
+		return;
+	}
+	number_add(&text, tally_goodput(t));
+	buf_printf(&text, " good requests/s: %zu of %zu, %.1f %% (95 %%: %.1f to %.1f) meet %s", t->good, t->judged, share.value * 100,
+		share.low * 100, share.high * 100, buf_cstr(&limits));
 	page_field(p, "goodput", t->good < t->judged ? STYLE_WARNING : STYLE_FINE, LABEL_INDENT, buf_str(&text));
 	buf_reset(&text);
 	if (t->binding >= 0)
@@ -155,7 +167,8 @@ static void page_goodput(struct page *p, const struct bench *b, const struct ben
 		page_field(p, "", STYLE_PLAIN, LABEL_INDENT, buf_str(&text));
 	if (!isnan(b->price)) {
 		buf_reset(&text);
-		buf_printf(&text, "%.4g per 1,000 good requests", tally_cost_per_1000(t, b->price));
+		number_add(&text, tally_cost_per_1000(t, b->price));
+		buf_add_cstr(&text, " per 1,000 good requests");
 		page_field(p, "cost", STYLE_PLAIN, LABEL_INDENT, buf_str(&text));
 	}
 	buf_fini(&text);
@@ -164,58 +177,16 @@ static void page_goodput(struct page *p, const struct bench *b, const struct ben
 
 /* ---- percentiles ---- */
 
-static const double quantiles[] = { 0.5, 0.9, 0.95, 0.99 };
-
-static void figure_row(struct page *p, const struct tally *t, enum tally_figure f, const char *name)
-{
-	struct estimate mean = tally_mean(t, f), at[ARRAY_LEN(quantiles)];
-	struct buf cell;
-
-	if (!t->figures[f].v.count)
-		return;
-	buf_init(&cell, 1000);
-	number_text(mean.value, &cell);
-	page_print(p, STYLE_PLAIN, "%-12s%10s", name, buf_cstr(&cell));
-	for (size_t i = 0; i < ARRAY_LEN(quantiles); i++) {
-		at[i] = tally_figure(t, f, quantiles[i], CONFIDENCE);
-		buf_reset(&cell);
-		number_text(at[i].value, &cell);
-		page_print(p, STYLE_PLAIN, "%14s", buf_cstr(&cell));
-	}
-	page_line(p);
-	page_print(p, STYLE_DIM, "%22s", "");
-	for (size_t i = 0; i < ARRAY_LEN(quantiles); i++) {
-		buf_reset(&cell);
-		number_text(at[i].low, &cell);
-		buf_add_cstr(&cell, "..");
-		number_text(at[i].high, &cell);
-		page_print(p, STYLE_DIM, "%14s", buf_cstr(&cell));
-	}
-	page_line(p);
-	buf_fini(&cell);
-}
-
 static void page_figures(struct page *p, const struct bench_run *r)
 {
-	const struct tally *t = &r->tally;
+	static const struct tally_row rows[] = { { TALLY_TTFT, "TTFT" }, { TALLY_TTFT_CONTENT, "  content" },
+		{ TALLY_TTFT_DUE, "  since due" }, { TALLY_TTFT_LAST, "  last try" }, { TALLY_TPOT, "TPOT" }, { TALLY_GAP, "ITL (gaps)" },
+		{ TALLY_E2E, "E2E" }, { TALLY_E2E_DUE, "  since due" }, { TALLY_E2E_LAST, "  last try" } };
 
-	if (!t->complete)
+	if (!r->tally.complete)
 		return;
 	page_gap(p);
-	page_print(p, STYLE_BOLD, "%-12s%10s%14s%14s%14s%14s", "ms", "mean", "P50", "P90", "P95", "P99");
-	page_line(p);
-	figure_row(p, t, TALLY_TTFT, "TTFT");
-	if (t->figures[TALLY_TTFT_CONTENT].v.count && t->figures[TALLY_TTFT_CONTENT].sum > t->figures[TALLY_TTFT].sum)
-		figure_row(p, t, TALLY_TTFT_CONTENT, "  content");
-	if (!isnan(r->load.delay_p99_ms))
-		figure_row(p, t, TALLY_TTFT_DUE, "  since due");
-	figure_row(p, t, TALLY_TPOT, "TPOT");
-	figure_row(p, t, TALLY_GAP, "ITL (gaps)");
-	figure_row(p, t, TALLY_E2E, "E2E");
-	if (!isnan(r->load.delay_p99_ms))
-		figure_row(p, t, TALLY_E2E_DUE, "  since due");
-	page_print(p, STYLE_DIM, "linear percentiles of completed requests; below: 95 %% intervals, - no bound");
-	page_line(p);
+	tally_page_intervals(p, &r->tally, rows, ARRAY_LEN(rows));
 	page_gap(p);
 }
 
@@ -230,7 +201,8 @@ static void page_tokens(struct page *p, const struct bench_run *r)
 	if (!t->complete)
 		return;
 	buf_init(&text, 65536);
-	buf_printf(&text, "%.4g output tokens/s; ", tally_output_rate(t));
+	number_add(&text, tally_output_rate(t));
+	buf_add_cstr(&text, " output tokens/s; ");
 	if (t->output_told)
 		buf_printf(&text, "%.1f a request", (double)t->output_tokens / (double)t->output_told);
 	if (t->prompt_told)
@@ -320,11 +292,11 @@ static void page_sides(struct page *p, const struct bench_run *r)
 		if (isnan(client) || isnan(server))
 			continue;
 		buf_printf(&text, "%s%s ", text.len ? " · " : "", sides[i].name);
-		number_text(client, &text);
+		number_add(&text, client);
 		buf_add_cstr(&text, " here, ");
-		number_text(server, &text);
+		number_add(&text, server);
 		buf_add_cstr(&text, " there, outside ");
-		number_text(client - server, &text);
+		number_add(&text, client - server);
 	}
 	page_field(p, "both sides", STYLE_PLAIN, LABEL_INDENT, text.len ? buf_str(&text) : STR("the server tells none of TTFT, TPOT, E2E"));
 	page_field(p, "", STYLE_DIM, LABEL_INDENT, STR("means in ms; the server's are of the whole run and of all its clients"));
@@ -347,9 +319,14 @@ static void page_client(struct page *p, const struct bench_run *r)
 	struct buf text;
 
 	buf_init(&text, 65536);
-	buf_printf(&text, "read lag P99 %.3g ms (kernel stamp to here), ", l->lag_p99_ms);
-	if (!isnan(l->delay_p99_ms))
-		buf_printf(&text, "schedule delay P99 %.3g ms, ", l->delay_p99_ms);
+	buf_add_cstr(&text, "read lag P99 ");
+	number_add(&text, l->lag_p99_ms);
+	buf_add_cstr(&text, " ms (kernel stamp to here), ");
+	if (!isnan(l->delay_p99_ms)) {
+		buf_add_cstr(&text, "schedule delay P99 ");
+		number_add(&text, l->delay_p99_ms);
+		buf_add_cstr(&text, " ms, ");
+	}
 	buf_printf(&text, "busiest of %u threads %.0f %% of a core, %llu connections", l->threads, l->cpu_share * 100,
 		(unsigned long long)l->health.opened);
 	if (l->health.kept_lost)
@@ -376,14 +353,15 @@ static double badness(const struct bench *b, const struct timeline *t)
 	return worst;
 }
 
-/* Indices of the worst completed requests, worst first. */
-size_t bench_worst(const struct bench *b, const struct bench_run *r, size_t *indices, size_t room)
+size_t *bench_worst(const struct bench *b, const struct bench_run *r, size_t *count)
 {
-	size_t count = 0;
+	size_t room = (size_t)b->a->worst < r->load.requests.count ? (size_t)b->a->worst : r->load.requests.count;
+	size_t *indices = mem_zalloc(room + 1, sizeof *indices);
 
+	*count = 0;
 	for (size_t i = 0; i < r->load.requests.count && room; i++) {
 		const struct timeline *t = &r->load.requests.items[i];
-		size_t at = count;
+		size_t at = *count;
 
 		if (t->warmup || !timeline_is_complete(t))
 			continue;
@@ -391,13 +369,13 @@ size_t bench_worst(const struct bench *b, const struct bench_run *r, size_t *ind
 			at--;
 		if (at == room)
 			continue;
-		if (count < room)
-			count++;
-		for (size_t j = count - 1; j > at; j--)
+		if (*count < room)
+			++*count;
+		for (size_t j = *count - 1; j > at; j--)
 			indices[j] = indices[j - 1];
 		indices[at] = i;
 	}
-	return count;
+	return indices;
 }
 
 static void worst_line(struct page *p, const struct timeline *t, bool first)
@@ -410,11 +388,11 @@ static void worst_line(struct page *p, const struct timeline *t, bool first)
 		buf_printf(&text, " turn %u", t->turn);
 	buf_printf(&text, " (" STR_FMT ") at %.2f s: TTFT ", STR_ARG(t->request_id),
 		(double)(t->intended_ns != TIMELINE_NEVER ? t->intended_ns : t->submitted_ns) / 1e9);
-	number_text(timeline_ttft_due_ms(t), &text);
+	number_add(&text, timeline_ttft_due_ms(t));
 	buf_add_cstr(&text, ", TPOT ");
-	number_text(timeline_tpot_ms(t), &text);
+	number_add(&text, timeline_tpot_ms(t));
 	buf_add_cstr(&text, ", E2E ");
-	number_text(timeline_e2e_due_ms(t), &text);
+	number_add(&text, timeline_e2e_due_ms(t));
 	buf_add_cstr(&text, " ms");
 	if (t->output_tokens != TIMELINE_UNKNOWN)
 		buf_printf(&text, ", %u tokens", t->output_tokens);
@@ -424,7 +402,7 @@ static void worst_line(struct page *p, const struct timeline *t, bool first)
 
 static void page_worst(struct page *p, const struct bench *b, const struct bench_run *r)
 {
-	size_t room = (size_t)b->a->worst, *indices = mem_zalloc(room + 1, sizeof *indices), count = bench_worst(b, r, indices, room);
+	size_t count, *indices = bench_worst(b, r, &count);
 
 	for (size_t i = 0; i < count; i++)
 		worst_line(p, &r->load.requests.items[indices[i]], i == 0);

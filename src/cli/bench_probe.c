@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/http.h"
+#include "net/web_page.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -14,8 +15,25 @@ static enum exit_status status_of_failure(enum http_failure failure)
 	return failure == HTTP_BAD_URL ? EXIT_USAGE : failure == HTTP_NOT_HTTP ? EXIT_BAD_INPUT : EXIT_UNREACHABLE;
 }
 
+/* A page for browsers: what the address leads to is something else. */
+static bool model_is_page(const struct bench *b, const struct http_answer *answer, struct error *e)
+{
+	struct buf page;
+
+	buf_init(&page, 4096);
+	web_page_phrase(answer->body, &page);
+	error_set(e, EXIT_BAD_INPUT, "/v1/models answers with %s (HTML, status %d): is this the server, or something in front of it?",
+		buf_cstr(&page), answer->status);
+	error_source(e, b->url);
+	error_hint(e, "the URL is what stands before /v1; --model NAME does without /v1/models");
+	buf_fini(&page);
+	return false;
+}
+
 static bool model_refused(const struct bench *b, const struct http_answer *answer, struct error *e)
 {
+	if (answer->failure == HTTP_OK && answer->status != 401 && answer->status != 403 && web_page_is(answer->body))
+		return model_is_page(b, answer, e);
 	if (answer->failure != HTTP_OK)
 		error_set(e, status_of_failure(answer->failure), "%s", answer->detail);
 	else if (answer->status == 401 || answer->status == 403)
@@ -43,26 +61,33 @@ static struct str first_model(struct bench *b, struct str body)
 	return name;
 }
 
+bool bench_get(struct bench *b, const char *path, int64_t timeout_ms, struct http_answer *answer)
+{
+	struct http_client *client = http_client_new();
+	struct http_request request = {
+		.bearer_token = b->token, .ca_file = b->a->ca_file, .insecure = b->a->insecure, .timeout_ms = timeout_ms
+	};
+	const char *scheme = str_search(b->url, STR("://")) >= 0 ? "" : "http://";
+	struct str url = b->url;
+
+	while (str_ends(url, STR("/")))
+		url.len--;
+	request.url = arena_printf(&b->arena, "%s" STR_FMT "%s", scheme, STR_ARG(url), path).ptr;
+	http_fetch_all(client, &b->arena, &request, answer, 1, 1, &command_stop);
+	http_client_free(client);
+	return !command_stop && answer->failure == HTTP_OK && answer->status == 200;
+}
+
 static bool model_find(struct bench *b, struct error *e)
 {
-	struct http_client *client;
 	struct http_answer answer = { 0 };
-	struct http_request request = { .bearer_token = b->token, .ca_file = b->a->ca_file, .insecure = b->a->insecure };
-	struct str url = b->url;
-	const char *scheme = str_search(url, STR("://")) >= 0 ? "" : "http://";
 
 	if (b->load.model.len)
 		return true;
-	while (str_ends(url, STR("/")))
-		url.len--;
-	request.url = arena_printf(&b->arena, "%s" STR_FMT "/v1/models", scheme, STR_ARG(url)).ptr;
-	client = http_client_new();
-	http_fetch_all(client, &b->arena, &request, &answer, 1, 1, &command_stop);
-	http_client_free(client);
+	if (bench_get(b, "/v1/models", 0, &answer))
+		b->load.model = first_model(b, answer.body);
 	if (command_stop)
 		return error_set(e, EXIT_INTERRUPTED, "interrupted");
-	if (answer.failure == HTTP_OK && answer.status == 200)
-		b->load.model = first_model(b, answer.body);
 	return b->load.model.len || model_refused(b, &answer, e);
 }
 
@@ -135,8 +160,11 @@ bool bench_probe(struct bench *b, struct error *e)
 	}
 	if (!b->a->probe)
 		return true;
-	while (!probe_once(b, until_ns, &again, e))
+	while (!probe_once(b, until_ns, &again, e)) {
+		if (command_stop && !e->set)
+			error_set(e, EXIT_INTERRUPTED, "interrupted while waiting for the server");
 		if (!again || command_stop)
 			return false;
+	}
 	return true;
 }

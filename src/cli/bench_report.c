@@ -300,7 +300,7 @@ static void report_page(struct page *p, struct report *r)
 		tally_page_errors(p, &r->all);
 		page_gap(p);
 	}
-	tally_page(p, &r->all, r->price);
+	tally_page(p, &r->all, !slo_set_is_empty(&r->slo), r->price);
 	page_gap(p);
 	tally_page_figures(p, &r->all);
 	for (size_t k = 0; k < r->key_count; k++)

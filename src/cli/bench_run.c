@@ -47,17 +47,16 @@ static bool records_open(struct records_file *f, const char *path, struct error 
 	return false;
 }
 
-static bool records_close(struct records_file *f, const char *path, struct error *e)
+static void records_close(struct records_file *f, const char *path, struct error *e)
 {
 	if (!f->file)
-		return true;
+		return;
 	if (fclose(f->file) != 0 && !f->failed)
 		f->failed = true, f->error = errno;
 	if (!f->failed)
-		return true;
+		return;
 	error_set(e, EXIT_INTERNAL, "cannot write: %s", strerror(f->error));
 	error_source(e, str_from(path));
-	return false;
 }
 
 /* ---- progress ---- */
@@ -191,7 +190,7 @@ bool bench_measure(struct bench *b, struct bench_run *r, struct error *e)
 		r->records.requests.count = r->load.requests.count;
 		run_judge(b, r);
 	}
-	ok = records_close(&context.records, b->a->records, ok ? e : NULL) && ok;
+	records_close(&context.records, b->a->records, &r->records_error);
 	if (!ok)
 		bench_run_fini(r);
 	return ok;

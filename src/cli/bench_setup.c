@@ -1,5 +1,6 @@
 /* goodput bench: from arguments to a run. Everything that can be wrong is found here, before any load is sent. */
 #include "cli/bench.h"
+#include "cli/commands.h"
 
 #include "base/file.h"
 #include "base/number.h"
@@ -11,7 +12,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { PROMPTS_PRESET = 1000, CONCURRENCY_MAX = 1000000 };
+enum {
+	PROMPTS_PRESET = 1000,
+	CONCURRENCY_MAX = 1000000,
+	THREADS_MAX = 1024,
+	RETRIES_MAX = 1000,
+	READY_MAX_S = 7 * 86400,
+	TOKENS_MAX = 3000000
+};
 
 /* A number from `least` to `most`; absent: left alone. */
 static bool number_option(const char *name, const char *text, double least, double most, double *value, struct error *e)
@@ -20,7 +28,25 @@ static bool number_option(const char *name, const char *text, double least, doub
 		return true;
 	if (number_parse(str_from(text), value) && *value >= least && *value <= most)
 		return true;
-	return error_set(e, EXIT_USAGE, "--%s must be a number from %g to %g, not \"%s\"", name, least, most, text);
+	return error_set(e, EXIT_USAGE, "--%s must be a number from %.10g to %.10g, not \"%s\"", name, least, most, text);
+}
+
+/* What nobody means, and no machine can do. */
+static bool setup_counts(const struct bench_arguments *a, struct error *e)
+{
+	const struct {
+		const char *name;
+		int64_t value, most;
+	} counts[] = { { "random-input-len", a->input_len, TOKENS_MAX }, { "random-output-len", a->output_len, TOKENS_MAX },
+		{ "random-prefix-len", a->prefix_len, TOKENS_MAX }, { "max-concurrency", a->concurrency, CONCURRENCY_MAX },
+		{ "threads", a->threads, THREADS_MAX }, { "retries", a->retries, RETRIES_MAX }, { "port", a->port, UINT16_MAX },
+		{ "ready-check-timeout-sec", a->ready_s, READY_MAX_S } };
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		if (counts[i].value > counts[i].most)
+			return error_set(e, EXIT_USAGE, "--%s must be at most %lld, not %lld", counts[i].name, (long long)counts[i].most,
+				(long long)counts[i].value);
+	return true;
 }
 
 /* ---- the endpoint ---- */
@@ -41,15 +67,20 @@ static bool setup_operands(struct bench *b, const struct option_strings *operand
 		if (a->goodput.count && slo_is_objective(str_from(operands->items[i]))) {
 			if (!slo_set_parse(&b->slo, str_from(operands->items[i]), e))
 				return false;
-		} else if (url)
-			return error_set(e, EXIT_USAGE, "\"%s\" and \"%s\": one endpoint at a time", url, operands->items[i]);
-		else
+		} else if (url) {
+			const char *action = command_nearest_action(&command_bench, url);
+
+			error_set(e, EXIT_USAGE, "\"%s\" and \"%s\": one endpoint at a time", url, operands->items[i]);
+			if (action)
+				error_hint(e, "did you mean goodput bench %s?", action);
+			return false;
+		} else
 			url = operands->items[i];
 	}
 	if (url) { /* OpenAI's own base URLs end with /v1, as our paths begin */
 		struct str base = str_from(url);
 
-		while (str_ends(base, STR("/")))
+		while (str_ends(base, STR("/")) && !str_ends(base, STR("://")))
 			base.len--;
 		if (str_ends(base, STR("/v1")))
 			base.len -= 3;
@@ -77,11 +108,13 @@ static bool setup_endpoint(struct bench *b, struct error *e)
 		.whole_timeout_ms = a->request_timeout_ms };
 
 	b->endpoint = endpoint_new(&o, e);
+	if (!b->endpoint && file_exists(b->url.ptr))
+		error_hint(e, "it is a file; to judge the records in it: goodput bench report " STR_FMT, STR_ARG(b->url));
 	b->load.endpoint = b->endpoint;
 	return b->endpoint;
 }
 
-static void setup_api(struct bench *b)
+static bool setup_api(struct bench *b, struct error *e)
 {
 	static const char *const paths[] = { "/v1/chat/completions", "/v1/completions", "/v1/responses" }; /* enum openai_api */
 	const char *path = b->a->endpoint;
@@ -93,9 +126,13 @@ static void setup_api(struct bench *b)
 	if (path && b->a->backend == BACKEND_OPENAI_CHAT && str_search(str_from(path), STR("chat")) < 0 &&
 		str_ends(str_from(path), STR("/completions")))
 		b->load.api = OPENAI_COMPLETIONS;
-	b->load.path = str_from(path ? path : paths[b->load.api]);
+	for (const char *at = path; at && *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 0x7f)
+			return error_set(e, EXIT_USAGE, "--endpoint is a path such as %s, not \"%s\"", paths[b->load.api], path);
+	b->load.path = !path ? str_from(paths[b->load.api]) : arena_printf(&b->arena, "%s%s", *path == '/' ? "" : "/", path);
 	b->load.usage = (enum load_usage)b->a->usage;
 	b->load.streams = b->a->streams;
+	return true;
 }
 
 static bool setup_token(struct bench *b, struct error *e)
@@ -111,19 +148,30 @@ static bool setup_token(struct bench *b, struct error *e)
 	return true;
 }
 
+static bool is_header_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if ((unsigned char)name.ptr[i] <= ' ' || (unsigned char)name.ptr[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", name.ptr[i]))
+			return false;
+	return name.len;
+}
+
 static bool setup_headers(struct bench *b, struct error *e)
 {
 	const struct option_strings *headers = &b->a->headers;
 
 	if (!setup_token(b, e))
 		return false;
+	for (const char *at = b->a->request_prefix; at && *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 0x7f)
+			return error_set(e, EXIT_USAGE, "--request-id-prefix goes into a header: no blanks, no control characters");
 	if (b->token)
 		buf_printf(&b->headers, "Authorization: Bearer %s\r\n", b->token);
 	for (size_t i = 0; i < headers->count; i++) {
 		struct str text = str_from(headers->items[i]);
 		ptrdiff_t at = str_find(text, '=');
 
-		if (at <= 0 || str_find(text, '\r') >= 0 || str_find(text, '\n') >= 0)
+		if (!is_header_name(str_head(text, at > 0 ? (size_t)at : 0)) || str_find(text, '\r') >= 0 || str_find(text, '\n') >= 0)
 			return error_set(e, EXIT_USAGE, "--header is NAME=VALUE, not \"%s\"", headers->items[i]);
 		buf_printf(&b->headers, STR_FMT ": " STR_FMT "\r\n", STR_ARG(str_head(text, (size_t)at)),
 			STR_ARG(str_skip(text, (size_t)at + 1)));
@@ -159,12 +207,12 @@ static bool setup_members(struct bench *b, struct error *e)
 
 /* ---- the workload ---- */
 
-/* "least, most" of lengths that vary by `ratio` to both sides. */
-static void length_text(int64_t mean, double ratio, struct buf *out)
+/* "least, most" of lengths that vary by `ratio` to both sides, after a beginning of `fixed` tokens. */
+static void length_text(int64_t fixed, int64_t mean, double ratio, struct buf *out)
 {
 	double least = floor((double)mean * (1 - ratio)), most = ceil((double)mean * (1 + ratio));
 
-	buf_printf(out, "[%.0f, %.0f]", least < 1 ? 1 : least, most);
+	buf_printf(out, "[%.0f, %.0f]", (double)fixed + (least < 1 ? 1 : least), (double)fixed + most);
 }
 
 static bool workload_of_flags(struct bench *b, struct error *e)
@@ -191,9 +239,9 @@ static bool workload_of_flags(struct bench *b, struct error *e)
 	if (a->prefix_len)
 		buf_printf(&text, "prefix: {tokens: %lld}\n", (long long)a->prefix_len);
 	buf_add_cstr(&text, "mix:\n- prompt: ");
-	length_text(a->input_len + a->prefix_len, ratio, &text);
+	length_text(a->prefix_len, a->input_len, ratio, &text);
 	buf_add_cstr(&text, "\n  output: ");
-	length_text(a->output_len, ratio, &text);
+	length_text(0, a->output_len, ratio, &text);
 	buf_add_cstr(&text, "\n");
 	b->workload = workload_parse(STR("--random-..."), buf_str(&text), e);
 	buf_fini(&text);
@@ -205,7 +253,7 @@ static bool setup_workload(struct bench *b, struct error *e)
 	const struct bench_arguments *a = b->a;
 
 	if (a->workload && (a->temperature || a->top_p))
-		return error_set(e, EXIT_USAGE, "sampling is the workload's business: --extra-body '{\"temperature\": …}' overrides it");
+		return error_set(e, EXIT_USAGE, "sampling is the workload's business: --extra-body '{\"temperature\": ...}' overrides it");
 	if (a->workload)
 		b->workload = workload_read(a->workload, e);
 	if (!b->workload && (a->workload || !workload_of_flags(b, e)))
@@ -232,8 +280,8 @@ static bool plan_ramp(struct bench *b, struct error *e)
 			return error_set(e, EXIT_USAGE, "a ramp needs --ramp-up-strategy linear or exponential");
 		return true;
 	}
-	if (!number_option("ramp-up-start-rps", a->ramp_from, 1e-6, 1e6, &from, e) ||
-		!number_option("ramp-up-end-rps", a->ramp_to, 1e-6, 1e6, &to, e))
+	if (!number_option("ramp-up-start-rps", a->ramp_from, 1e-4, 1e6, &from, e) ||
+		!number_option("ramp-up-end-rps", a->ramp_to, 1e-4, 1e6, &to, e))
 		return false;
 	if (isnan(from) || isnan(to))
 		return error_set(e, EXIT_USAGE, "a ramp needs --ramp-up-start-rps and --ramp-up-end-rps");
@@ -274,7 +322,7 @@ static bool plan_arrivals(struct bench *b, struct error *e)
 	bool asks_inf = a->rate && str_eq_nocase(str_from(a->rate), STR("inf"));
 	double rate = INFINITY, burstiness = 1, speed = NAN;
 
-	if ((a->rate && !asks_inf && !number_option("request-rate", a->rate, 1e-6, 1e6, &rate, e)) ||
+	if ((a->rate && !asks_inf && !number_option("request-rate", a->rate, 1e-4, 1e6, &rate, e)) ||
 		!number_option("burstiness", a->burstiness, 0.01, 1e6, &burstiness, e) ||
 		!number_option("speed", a->speed, 1e-4, 1e6, &speed, e))
 		return false;
@@ -383,8 +431,9 @@ bool bench_open(struct bench *b, const struct bench_arguments *a, const struct o
 	buf_init(&b->members, 1 << 24);
 	raise_limits();
 	b->load.model = str_from(model ? model : "");
-	if (setup_operands(b, operands, e) && setup_endpoint(b, e) && (setup_api(b), setup_headers(b, e)) && setup_members(b, e) &&
-		setup_workload(b, e) && setup_plan(b, e) && setup_window(b, e) && setup_judgement(b, e) && bench_files_check(a, e)) {
+	if (setup_counts(a, e) && setup_operands(b, operands, e) && setup_endpoint(b, e) && setup_api(b, e) && setup_headers(b, e) &&
+		setup_members(b, e) && setup_workload(b, e) && setup_plan(b, e) && setup_window(b, e) && setup_judgement(b, e) &&
+		bench_files_check(a, e)) {
 		b->load.request_prefix = a->request_prefix ? str_from(a->request_prefix)
 							   : arena_printf(&b->arena, "bench-%llx-", (unsigned long long)b->plan.salt);
 		return true;

@@ -4,6 +4,7 @@
  * share of due requests that were good reaches --attainment; failures and requests cut off at the end count as not good, so an overloaded
  * server cannot hide behind the requests that it did not finish. */
 #include "cli/bench.h"
+#include "cli/tally_render.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -93,6 +94,18 @@ static void step_fill(struct sweep_step *step, const struct bench *b, const stru
 	step->holds = due && share.value >= attainment;
 }
 
+static void step_tell(const struct sweep_step *step)
+{
+	char number[4][32];
+
+	number_phrase(step->rate, number[0]);
+	number_phrase(step->attainment * 100, number[1]);
+	number_phrase(step->ttft_p99_ms, number[2]);
+	number_phrase(step->tpot_p99_ms, number[3]);
+	log_note("%s/s: %s %% good of %zu, TTFT P99 %s ms, TPOT P99 %s ms: %s", number[0], number[1], step->judged, number[2], number[3],
+		step->holds ? "holds" : "does not hold");
+}
+
 /* A run at a rate. False: stop (interrupted or failed); the step is not kept. */
 static bool sweep_run(struct sweep *s, double rate, struct error *e)
 {
@@ -111,8 +124,7 @@ static bool sweep_run(struct sweep *s, double rate, struct error *e)
 	else
 		s->count++;
 	if (!run.load.interrupted && !s->b->a->no_progress)
-		log_note("%.3g/s: %.1f %% good of %zu, TTFT P99 %.0f ms, TPOT P99 %.1f ms: %s", rate, step->attainment * 100, step->judged,
-			step->ttft_p99_ms, step->tpot_p99_ms, step->holds ? "holds" : "does not hold");
+		step_tell(step);
 	bench_run_fini(&run);
 	return !e->set;
 }
@@ -171,34 +183,53 @@ static const struct sweep_step *step_of(const struct sweep *s, double rate)
 	return NULL;
 }
 
-static void sweep_page(struct page *p, const struct sweep *s)
+static void step_row(struct page *p, const struct sweep_step *step)
+{
+	const double values[] = { step->rate, step->good_rate, step->attainment * 100, step->ttft_p99_ms, step->tpot_p99_ms,
+		step->e2e_p99_ms };
+	enum style style = step->holds ? STYLE_PLAIN : STYLE_WARNING;
+	char number[ARRAY_LEN(values)][32];
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		number_phrase(values[i], number[i]);
+	page_print(p, style, "%10s%10s%10s%9zu%12s%12s%12s  %s%s", number[0], number[1], number[2], step->failed, number[3], number[4],
+		number[5],
+		step->holds          ? "holds"
+		: step->binding >= 0 ? slo_measure_name((enum slo_measure)step->binding)
+				     : "",
+		step->client_bound ? " CLIENT" : "");
+	page_line(p);
+}
+
+static void knee_phrase(const struct sweep *s, struct buf *out)
 {
 	double held = highest_held(s), lost = lowest_lost(s);
+	char most[32], least[32], from[32];
+
+	number_phrase(held, most);
+	number_phrase(lost, least);
+	number_phrase(s->from, from);
+	if (isnan(held))
+		buf_printf(out, "not even %s requests/s hold the limits", from);
+	else if (isnan(lost))
+		buf_printf(out, "%s requests/s hold the limits, the most that was tried", most);
+	else
+		buf_printf(out, "%s requests/s hold the limits with %.1f %% good (95 %%: from %.1f); %s do not", most,
+			step_of(s, held)->attainment * 100, step_of(s, held)->low * 100, least);
+}
+
+static void sweep_page(struct page *p, const struct sweep *s)
+{
 	struct buf text;
 
-	buf_init(&text, 65536);
-	page_print(p, STYLE_BOLD, "%10s%10s%10s%9s%12s%12s%12s  %s", "rate/s", "good/s", "good %", "failed", "TTFT P99", "TPOT P99",
-		"E2E P99", "");
+	page_print(p, STYLE_BOLD, "%10s%10s%10s%9s%12s%12s%12s", "rate/s", "good/s", "good %", "failed", "TTFT P99", "TPOT P99", "E2E P99");
 	page_line(p);
-	for (size_t i = 0; i < s->count; i++) {
-		const struct sweep_step *step = &s->steps[i];
-
-		page_print(p, step->holds ? STYLE_PLAIN : STYLE_WARNING, "%10.3g%10.3g%10.1f%9zu%12.4g%12.4g%12.4g  %s%s%s", step->rate,
-			step->good_rate, step->attainment * 100, step->failed, step->ttft_p99_ms, step->tpot_p99_ms, step->e2e_p99_ms,
-			step->holds ? "holds" : "",
-			!step->holds && step->binding >= 0 ? slo_measure_name((enum slo_measure)step->binding) : "",
-			step->client_bound ? " CLIENT" : "");
-		page_line(p);
-	}
+	for (size_t i = 0; i < s->count; i++)
+		step_row(p, &s->steps[i]);
 	page_gap(p);
-	if (isnan(held))
-		buf_printf(&text, "not even %.3g requests/s hold the limits", s->from);
-	else if (isnan(lost))
-		buf_printf(&text, "%.3g requests/s hold the limits, the most that was tried", held);
-	else
-		buf_printf(&text, "%.3g requests/s hold the limits with %.1f %% good (95 %%: from %.1f); %.3g do not", held,
-			step_of(s, held)->attainment * 100, step_of(s, held)->low * 100, lost);
-	page_field(p, "knee", isnan(held) ? STYLE_CRITICAL : STYLE_FINE, 12, buf_str(&text));
+	buf_init(&text, 65536);
+	knee_phrase(s, &text);
+	page_field(p, "knee", isnan(highest_held(s)) ? STYLE_CRITICAL : STYLE_FINE, 12, buf_str(&text));
 	buf_fini(&text);
 }
 

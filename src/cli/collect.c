@@ -150,6 +150,8 @@ static int collect_run_command(const struct command *self, void *arguments, cons
 		return status;
 	if (useless_option(a))
 		return command_usage(self, useless_option(a));
+	if (operands->count > 1 && command_nearest_action(self, operands->items[0]))
+		return command_unknown_action(self, operands->items[0]);
 	if (operands->count != 1)
 		return command_usage(
 			self, operands->count ? "one directory at a time" : "which directory? The one that PROMETHEUS_MULTIPROC_DIR names");

@@ -63,10 +63,16 @@ extern const struct exit_meaning exit_meanings[]; /* ends with meaning NULL */
 
 /* Missing operands: says what is needed and how to call it; returns EXIT_USAGE. */
 int command_usage(const struct command *c, const char *missing);
+/* The first word is none of the command's actions (`operands`): says so, and which is near; returns EXIT_USAGE. */
+int command_unknown_action(const struct command *c, const char *word);
+const char *command_nearest_action(const struct command *c, const char *word); /* NULL: none is near */
 /* Prints the error and returns its status. */
 int command_failed(const struct error *e);
 /* Writes to standard output. A reader that went away is no error; a full disk is. Returns `status` or EXIT_INTERNAL. */
 int command_output(struct str text, int status);
+
+/* Standard output is a pipe, socket or terminal at whose other end nobody is any more. */
+bool command_reader_gone(void);
 
 /* Set by Ctrl-C. */
 extern volatile bool command_stop;

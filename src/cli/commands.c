@@ -3,7 +3,9 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 volatile bool command_stop;
 
@@ -32,20 +34,62 @@ const struct command *command_find(struct str name)
 	return NULL;
 }
 
+/* The nearest of the words that were looked at, as long as one is near. */
+struct nearest {
+	struct str name;
+	size_t best;
+	const char *word;
+};
+
+static struct nearest nearest_to(struct str name)
+{
+	return (struct nearest){ name, name.len > 4 ? 3 : 2, NULL };
+}
+
+static void nearest_look(struct nearest *n, const char *word)
+{
+	size_t distance = str_distance(n->name, str_from(word), n->best);
+
+	if (distance <= n->best && distance < n->name.len) {
+		n->best = distance;
+		n->word = word;
+	}
+}
+
 const char *command_nearest(struct str name)
 {
-	const char *nearest = NULL;
-	size_t best = name.len > 4 ? 3 : 2;
+	struct nearest nearest = nearest_to(name);
 
-	for (const struct command *const *c = commands; *c; c++) {
-		size_t distance = str_distance(name, str_from((*c)->name), best);
+	for (const struct command *const *c = commands; *c; c++)
+		nearest_look(&nearest, (*c)->name);
+	return nearest.word;
+}
 
-		if (distance <= best && distance < name.len) {
-			best = distance;
-			nearest = (*c)->name;
-		}
-	}
-	return nearest;
+const char *command_nearest_action(const struct command *c, const char *word)
+{
+	struct nearest nearest = nearest_to(str_from(word));
+
+	for (const char *const *action = c->operands; action && *action; action++)
+		nearest_look(&nearest, *action);
+	return nearest.word;
+}
+
+int command_unknown_action(const struct command *c, const char *word)
+{
+	const char *nearest = command_nearest_action(c, word);
+	struct error e = { 0 };
+	struct buf all;
+
+	buf_init(&all, 1000);
+	for (const char *const *action = c->operands; *action; action++)
+		buf_printf(&all, "%s%s", all.len ? ", " : "", *action);
+	error_set(&e, EXIT_USAGE, "%s: unknown action \"%s\"", c->name, word);
+	if (nearest)
+		error_hint(&e, "did you mean goodput %s %s? It knows %s", c->name, nearest, buf_cstr(&all));
+	else
+		error_hint(&e, "it knows %s: goodput %s --help", buf_cstr(&all), c->name);
+	buf_fini(&all);
+	return command_failed(&e);
 }
 
 int command_failed(const struct error *e)
@@ -66,6 +110,13 @@ int command_usage(const struct command *c, const char *missing)
 	fputs(buf_cstr(&text), stderr);
 	buf_fini(&text);
 	return EXIT_USAGE;
+}
+
+bool command_reader_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
 int command_output(struct str text, int status)

@@ -203,6 +203,8 @@ static bool story(struct teller *t, struct demo_children *c, int64_t length_ms, 
 
 		if (length_ms && now_ns - t->start_ns > length_ms * 1000000)
 			return true;
+		if (command_reader_gone()) /* goodput demo | head: nobody is told any more */
+			return true;
 		if (!children_alive(c, e))
 			return command_stop; /* Ctrl-C reaches them too */
 		if (now != t->told)

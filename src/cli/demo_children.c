@@ -3,41 +3,23 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/loopback.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MOST = 48, SHOWN_MOST = 180, END_MS = 10000, STEP_NS = 50000000 };
+enum { CONNECT_MS = 200, ARGUMENTS_MOST = 48, SHOWN_MOST = 180, END_MS = 10000, STEP_NS = 50000000 };
 
 static void sleep_step(void)
 {
 	nanosleep(&(struct timespec){ 0, STEP_NS }, NULL);
-}
-
-static struct sockaddr_in loopback(int64_t port)
-{
-	return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-}
-
-static bool is_free(int64_t port)
-{
-	struct sockaddr_in address = loopback(port);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
 }
 
 int64_t free_ports(int64_t from, int count)
@@ -45,7 +27,7 @@ int64_t free_ports(int64_t from, int count)
 	int row = 0;
 
 	for (int64_t port = from; port < 65000; port++) {
-		row = is_free(port) ? row + 1 : 0;
+		row = loopback_is_free((uint16_t)port) ? row + 1 : 0;
 		if (row == count)
 			return port - count + 1;
 	}
@@ -54,13 +36,10 @@ int64_t free_ports(int64_t from, int count)
 
 static bool takes_connections(int64_t port)
 {
-	struct sockaddr_in address = loopback(port);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool ok = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+	bool open;
 
-	if (fd >= 0)
-		close(fd);
-	return ok;
+	loopback_probe(&(uint16_t){ (uint16_t)port }, 1, CONNECT_MS, &open);
+	return open;
 }
 
 static void command_print(const char *const *arguments)

@@ -1,21 +1,34 @@
 /* goodput: finds the command, parses its options, runs it. */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* The first Ctrl-C asks to stop, the second ends at once. */
+#define SAME_INTERRUPT_NS INT64_C(500000000)
+
+/* The first Ctrl-C asks to stop, the second ends at once. timeout(1) and some runners send one to the process and one to its group: what
+ * comes within half a second is the first. */
 static void on_interrupt(int number)
 {
+	static volatile int64_t first_ns;
+	int64_t now_ns = clock_monotonic_ns();
+
+	if (!command_stop)
+		first_ns = now_ns;
 	command_stop = true;
+	if (now_ns - first_ns < SAME_INTERRUPT_NS)
+		return;
 	signal(number, SIG_DFL);
+	raise(number);
 }
 
 static int unknown_command(struct str name)
@@ -95,6 +108,19 @@ static int run(const struct command *c, const struct global_arguments *before, c
 	return status;
 }
 
+/* A file or socket must not get the number of a stream that was closed (goodput ... >&-): what is meant for one would go into the other.
+ * Nothing can be written to what stands there instead, so a result that is lost is still told. */
+static void streams_hold(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_NOCTTY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option_table before_command[] = { { "Common options", global_options, 0 }, { 0 } };
@@ -102,6 +128,7 @@ int main(int argc, char **argv)
 	struct error e = { 0 };
 	size_t used;
 
+	streams_hold();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, on_interrupt);

@@ -22,7 +22,7 @@ static const struct option_spec record_options[] = {
 	{ "every", 0, OPTION_DURATION, AT(every_ms), .argument = "DURATION", .preset = "15s", .least = 100,
 		.help = "Time between scrapes." },
 	{ "for", 0, OPTION_DURATION, AT(length_ms), .argument = "DURATION", .preset = "5m", .least = 0,
-		.help = "Stop after this time; Ctrl-C stops earlier and keeps what was saved." },
+		.help = "Stop after this time (0: one scrape of each target); Ctrl-C stops earlier and keeps what was saved." },
 	{ "redact", 0, OPTION_FLAG, AT(redact), .preset = "yes",
 		.help = "Replace label values that name models, hosts, users or paths, the same value always by the same word. On by "
 			"default; "

@@ -4,7 +4,9 @@
 #include "base/map.h"
 #include "cli/commands.h"
 
+#include <glob.h>
 #include <stdio.h>
+#include <string.h>
 
 struct rules_arguments {
 	struct global_arguments global;
@@ -49,8 +51,24 @@ static void warn_of_twins(struct checked *c, struct arena *arena, const struct r
 	map_fini(&seen);
 }
 
+/* serve takes a folder that is still empty; who asks for a check has a file in mind. */
+static bool matches_nothing(const char *path)
+{
+	glob_t found;
+	int code = strpbrk(path, "*?[") ? glob(path, 0, NULL, &found) : 0;
+
+	if (strpbrk(path, "*?[") && !code)
+		globfree(&found);
+	return code == GLOB_NOMATCH;
+}
+
 static void check_file(struct checked *c, struct arena *arena, const char *path)
 {
+	if (matches_nothing(path)) {
+		error_set(&c->error, EXIT_BAD_INPUT, "no file matches this pattern");
+		error_source(&c->error, str_from(path));
+		return;
+	}
 	struct rules *r = rules_load(&path, 1, &rules_defaults, &c->error);
 
 	if (!r)
@@ -141,8 +159,10 @@ static int check_run(const struct rules_arguments *a, const struct option_string
 
 static int rules_run(const struct command *self, void *arguments, const struct option_strings *operands)
 {
-	if (!operands->count || strcmp(operands->items[0], "check") != 0)
+	if (!operands->count)
 		return command_usage(self, "the first word is check");
+	if (strcmp(operands->items[0], "check") != 0)
+		return command_unknown_action(self, operands->items[0]);
 	if (operands->count < 2)
 		return command_usage(self, "which rule files?");
 	return check_run(arguments, operands);

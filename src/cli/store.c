@@ -45,7 +45,11 @@ static void fault_print(void *context, const char *what)
 
 static struct store *open_to_read(const char *path, struct error *e)
 {
-	return store_open(path, &(struct store_options){ .read_only = true }, e);
+	struct store *s = store_open(path, &(struct store_options){ .read_only = true }, e);
+
+	if (!s && *path && str_search(str_from(path), STR("://")) < 0 && !file_exists(path))
+		error_hint(e, "goodput serve --store %s TARGET... makes it, or goodput store import %s PAGE", path, path);
+	return s;
 }
 
 static void verified_print(const struct store_verified *v, bool as_json, struct buf *out)
@@ -398,6 +402,16 @@ static int store_import_run(const struct store_arguments *a, const char *path, c
 
 /* ---- the command ---- */
 
+static const char *const store_words[] = { "verify", "stats", "dump", "import", NULL };
+
+static bool is_action(const char *word)
+{
+	for (const char *const *known = store_words; *known; known++)
+		if (!strcmp(word, *known))
+			return true;
+	return false;
+}
+
 static int store_run(const struct command *self, void *arguments, const struct option_strings *operands)
 {
 	const struct store_arguments *a = arguments;
@@ -405,6 +419,8 @@ static int store_run(const struct command *self, void *arguments, const struct o
 
 	if (!action)
 		return command_usage(self, "verify, stats, dump or import?");
+	if (!is_action(action))
+		return command_unknown_action(self, action);
 	if (operands->count < 2)
 		return command_usage(self, "which file?");
 	bool import = strcmp(action, "import") == 0;
@@ -420,12 +436,8 @@ static int store_run(const struct command *self, void *arguments, const struct o
 		return store_verify_run(a, operands->items[1]);
 	if (strcmp(action, "stats") == 0)
 		return store_stats_run(a, operands->items[1]);
-	if (strcmp(action, "dump") == 0)
-		return store_dump_run(a, operands->items[1]);
-	return command_usage(self, "the first word is verify, stats, dump or import");
+	return store_dump_run(a, operands->items[1]);
 }
-
-static const char *const store_words[] = { "verify", "stats", "dump", "import", NULL };
 
 const struct command command_store = {
 	.name = "store",

@@ -128,7 +128,7 @@ static void field(struct page *p, const char *label, enum style style, struct bu
 	buf_reset(text);
 }
 
-static void goodput_line(struct page *p, const struct tally *t, struct buf *text)
+static void goodput_line(struct page *p, const struct tally *t, bool has_limits, struct buf *text)
 {
 	struct estimate share = tally_attainment(t);
 	char rate[32];
@@ -136,6 +136,8 @@ static void goodput_line(struct page *p, const struct tally *t, struct buf *text
 	number_phrase(tally_goodput(t), rate);
 	if (!t->judged)
 		buf_add_cstr(text, "unknown: no request was judged");
+	else if (!has_limits)
+		buf_printf(text, "not judged: %zu of %zu completed; --goodput ttft:500 tpot:50 sets limits", t->complete, t->judged);
 	else
 		buf_printf(text, "%s/s: %zu of %zu good (%.1f %%; 95 %% interval %.1f to %.1f %%)", rate, t->good, t->judged,
 			share.value * 100, share.low * 100, share.high * 100);
@@ -205,13 +207,13 @@ static void odd_lines(struct page *p, const struct tally *t, struct buf *text)
 	}
 }
 
-void tally_page(struct page *p, const struct tally *t, double price_per_hour)
+void tally_page(struct page *p, const struct tally *t, bool has_limits, double price_per_hour)
 {
 	struct buf text;
 	char number[32];
 
 	buf_init(&text, 1 << 16);
-	goodput_line(p, t, &text);
+	goodput_line(p, t, has_limits, &text);
 	missed_line(p, t, &text);
 	tokens_line(p, t, &text);
 	odd_lines(p, t, &text);
@@ -223,25 +225,72 @@ void tally_page(struct page *p, const struct tally *t, double price_per_hour)
 	buf_fini(&text);
 }
 
-static void figure_row(struct page *p, const struct tally *t, enum tally_figure f)
-{
-	size_t n = t->figures[f].v.count;
-	struct estimate last = tally_figure(t, f, percentiles[PERCENTILES - 1].q, 0.95);
-	char number[32], low[32], high[32];
+/* Columns of a table of figures. */
+struct figure_layout {
+	int name, mean, value; /* widths */
+	bool counts;           /* how many values there are */
+	bool below;            /* the intervals of all percentiles stand below them; else that of the last behind it */
+};
 
-	page_print(p, STYLE_PLAIN, "  %-16s %7zu", tally_figure_name(f), n);
-	number_phrase(t->figures[f].sum / (double)n, number);
-	page_print(p, STYLE_PLAIN, " %7s", number);
-	for (int i = 0; i < PERCENTILES; i++) {
-		number_phrase(tally_figure(t, f, percentiles[i].q, 0.95).value, number);
-		page_print(p, STYLE_PLAIN, " %7s", number);
-	}
-	number_phrase(last.low, low);
-	number_phrase(last.high, high);
-	if (!isnan(last.high))
+static void figure_head(struct page *p, const struct figure_layout *l, const char *what)
+{
+	page_print(p, STYLE_DIM, "%-*s", l->name, what);
+	if (l->counts)
+		page_print(p, STYLE_DIM, "%8s", "n");
+	page_print(p, STYLE_DIM, "%*s", l->mean, "mean");
+	for (int i = 0; i < PERCENTILES; i++)
+		page_print(p, STYLE_DIM, "%*s", l->value, percentiles[i].name);
+	if (!l->below)
+		page_print(p, STYLE_DIM, "  p99 (95 %%)");
+	page_line(p);
+}
+
+static void interval_behind(struct page *p, const struct estimate *e)
+{
+	char low[32], high[32];
+
+	number_phrase(e->low, low);
+	number_phrase(e->high, high);
+	if (!isnan(e->high))
 		page_print(p, STYLE_DIM, "  %s to %s", low, high);
 	else
-		page_print(p, STYLE_DIM, isnan(last.low) ? "  too few" : "  >= %s", low);
+		page_print(p, STYLE_DIM, isnan(e->low) ? "  too few" : "  >= %s", low);
+}
+
+static void intervals_below(struct page *p, const struct figure_layout *l, const struct estimate *at)
+{
+	char low[32], high[32], both[80];
+
+	page_line(p);
+	page_print(p, STYLE_DIM, "%*s", l->name + l->mean + (l->counts ? 8 : 0), "");
+	for (int i = 0; i < PERCENTILES; i++) {
+		number_phrase(at[i].low, low);
+		number_phrase(at[i].high, high);
+		snprintf(both, sizeof both, "%s..%s", low, high);
+		page_print(p, STYLE_DIM, "%*s", l->value, both);
+	}
+}
+
+static void figure_row(struct page *p, const struct tally *t, const struct tally_row *row, const struct figure_layout *l)
+{
+	const struct tally_values *values = &t->figures[row->figure];
+	struct estimate at[PERCENTILES];
+	char number[32];
+
+	page_print(p, STYLE_PLAIN, "%-*s", l->name, row->name);
+	if (l->counts)
+		page_print(p, STYLE_PLAIN, "%8zu", values->v.count);
+	number_phrase(values->sum / (double)values->v.count, number);
+	page_print(p, STYLE_PLAIN, "%*s", l->mean, number);
+	for (int i = 0; i < PERCENTILES; i++) {
+		at[i] = tally_figure(t, row->figure, percentiles[i].q, 0.95);
+		number_phrase(at[i].value, number);
+		page_print(p, STYLE_PLAIN, "%*s", l->value, number);
+	}
+	if (l->below)
+		intervals_below(p, l, at);
+	else
+		interval_behind(p, &at[PERCENTILES - 1]);
 	page_line(p);
 }
 
@@ -259,14 +308,28 @@ static bool is_repetition(const struct tally *t, int figure)
 
 void tally_page_figures(struct page *p, const struct tally *t)
 {
-	page_print(p, STYLE_DIM, "  %-16s %7s %7s", "ms, or tokens", "n", "mean");
-	for (int i = 0; i < PERCENTILES; i++)
-		page_print(p, STYLE_DIM, " %7s", percentiles[i].name);
-	page_print(p, STYLE_DIM, "  p99 (95 %%)");
+	static const struct figure_layout layout = { .name = 18, .mean = 8, .value = 8, .counts = true };
+	char name[40];
+
+	figure_head(p, &layout, "  ms, or tokens");
+	for (int f = 0; f < TALLY_FIGURES; f++) {
+		if (!t->figures[f].v.count || is_repetition(t, f))
+			continue;
+		snprintf(name, sizeof name, "  %s", tally_figure_name((enum tally_figure)f));
+		figure_row(p, t, &(struct tally_row){ (enum tally_figure)f, name }, &layout);
+	}
+}
+
+void tally_page_intervals(struct page *p, const struct tally *t, const struct tally_row *rows, size_t count)
+{
+	static const struct figure_layout layout = { .name = 12, .mean = 10, .value = 14, .below = true };
+
+	figure_head(p, &layout, "ms");
+	for (size_t i = 0; i < count; i++)
+		if (t->figures[rows[i].figure].v.count && !is_repetition(t, (int)rows[i].figure))
+			figure_row(p, t, &rows[i], &layout);
+	page_print(p, STYLE_DIM, "linear percentiles of completed requests; below: 95 %% intervals, - no bound");
 	page_line(p);
-	for (int f = 0; f < TALLY_FIGURES; f++)
-		if (t->figures[f].v.count && !is_repetition(t, f))
-			figure_row(p, t, (enum tally_figure)f);
 }
 
 void tally_page_errors(struct page *p, const struct tally *t)

@@ -152,8 +152,10 @@ static int workload_run(const struct command *self, void *arguments, const struc
 
 	if (!strcmp(word, "freeze"))
 		return freeze_run(self, a, &rest);
-	if (strcmp(word, "show") != 0 && strcmp(word, "diff") != 0)
+	if (!*word)
 		return command_usage(self, "the first word is freeze, show or diff");
+	if (strcmp(word, "show") != 0 && strcmp(word, "diff") != 0)
+		return command_unknown_action(self, word);
 	if (options_given(a))
 		return command_usage(self, "show and diff take the common options only");
 	if (!strcmp(word, "show"))

@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum { BODY_MAX = 1 << 28, ANSWER_TEXT_MAX = 1 << 18 };
-enum { RETRY_FIRST_MS = 500, RETRY_MOST_MS = 60000 };
+enum { RETRY_FIRST_MS = 500, RETRY_MOST_MS = 60000, REST_MS = 500 };
 
 /* ---- life ---- */
 
@@ -51,7 +51,7 @@ static void timeline_label(struct call *call)
 	const struct load_options *o = call->worker->load->options;
 	struct timeline *t = &call->timeline;
 
-	t->id = call->item ? ((uint64_t)1 << 32) + (uint64_t)(call->item - o->evaluation->items.items) : call->number;
+	t->id = call->item ? LOAD_EVALUATION_ID + (uint64_t)(call->item - o->evaluation->items.items) : call->number;
 	t->turn = call->turn;
 	t->session = call->more || call->turn ? (int64_t)call->number : -1;
 	t->model = o->model;
@@ -78,7 +78,7 @@ bool call_prepare(struct call *call, uint64_t number, uint32_t turn, const struc
 	call->turn = turn;
 	call->item = item;
 	call->attempt = 0;
-	call->is_retry = false;
+	call->is_retry = call->rests = false;
 	if (!call_body(call))
 		return false;
 	call->more = !item && call->worker->scratch.more;
@@ -122,17 +122,31 @@ static void call_record(struct call *call)
 		count_add(&w->counts.output_tokens, t.output_tokens);
 }
 
+/* A closed loop without a count of its own would ask a server that is gone as fast as the machine can, for as long as it lasts. */
+static bool is_to_rest(const struct call *call)
+{
+	const struct load *l = call->worker->load;
+	enum timeline_error error = call->timeline.error;
+
+	return !l->is_open_loop && !l->options->plan->requests && !call->worker->over &&
+	       (error == TIMELINE_CONNECT || error == TIMELINE_DNS);
+}
+
 /* The next turn of the session, or the call is free. */
 static void call_after(struct call *call)
 {
 	struct worker *w = call->worker;
-	int64_t due = load_now(w->load) + (int64_t)call->pause_ns;
+	int64_t due = call->timeline.closed_ns + (int64_t)call->pause_ns; /* from the answer's stamp: a late reader delays no turn unseen */
 
 	if (call->more && !w->stopped && due < w->load->starts_end_ns && timeline_is_complete(&call->timeline) &&
 		call_prepare(call, call->number, call->turn + 1, NULL, w->load->is_open_loop ? due : TIMELINE_NEVER)) {
 		if (w->load->is_open_loop)
 			worker_place_free(w, call);
 		call->due_ns = due;
+		worker_hold(w, call);
+	} else if (is_to_rest(call)) {
+		call->rests = true;
+		call->due_ns = due + REST_MS * INT64_C(1000000);
 		worker_hold(w, call);
 	} else {
 		worker_place_free(w, call);
@@ -145,6 +159,11 @@ void call_drop(struct call *call, enum timeline_outcome outcome)
 {
 	struct worker *w = call->worker;
 
+	if (call->rests) { /* has ended already */
+		worker_place_free(w, call);
+		worker_release(w, call);
+		return;
+	}
 	if (!call->is_retry) { /* a retry keeps the outcome of its last attempt */
 		call->timeline.outcome = outcome;
 		call->timeline.attempts = 0;
@@ -168,18 +187,25 @@ static bool is_worth_retrying(const struct timeline *t)
 	}
 }
 
+/* As the server says, else ever longer. */
+static int64_t retry_wait_ms(const struct call *call)
+{
+	int64_t told_ms = call->timeline.retry_after_ms, wait_ms = RETRY_FIRST_MS << (call->attempt < 7 ? call->attempt : 7);
+
+	if (told_ms >= 0)
+		return told_ms;
+	return wait_ms < RETRY_MOST_MS ? wait_ms : RETRY_MOST_MS;
+}
+
 static bool call_retry(struct call *call)
 {
 	struct worker *w = call->worker;
-	const struct timeline *t = &call->timeline;
-	int64_t wait_ms = t->retry_after_ms;
+	int64_t wait_ms = retry_wait_ms(call);
 
-	if (w->stopped || call->attempt >= w->load->options->retries || !is_worth_retrying(t) || !call_body(call))
+	/* Who says "in an hour" is not asked sooner, nor waited for. */
+	if (w->stopped || call->attempt >= w->load->options->retries || !is_worth_retrying(&call->timeline) || wait_ms > RETRY_MOST_MS ||
+		!call_body(call))
 		return false;
-	if (wait_ms < 0)
-		wait_ms = RETRY_FIRST_MS << (call->attempt < 7 ? call->attempt : 7);
-	if (wait_ms > RETRY_MOST_MS)
-		wait_ms = RETRY_MOST_MS;
 	call->attempt++;
 	call->is_retry = true;
 	call->due_ns = load_now(w->load) + wait_ms * 1000000;
@@ -249,6 +275,7 @@ static void on_head(void *context, struct stream *s, const struct stream_head *h
 	bool in_ms = head->retry_after_ms.len > 0;
 	struct openai_head h = { .status = (uint16_t)head->status,
 		.content_type = head->content_type,
+		.location = head->location,
 		.retry_after = in_ms ? head->retry_after_ms : head->retry_after,
 		.retry_after_in_ms = in_ms,
 		.now_unix = clock_now_ms() / 1e3 };
@@ -267,6 +294,8 @@ static void on_bytes(void *context, struct stream *s, struct str bytes, int64_t 
 	if (stream_client_lag(w->client) > (int64_t)(CLIENT_LAG_MS * 1e6))
 		call->is_late = true;
 	openai_stream_feed(&call->answer, bytes, stamp - w->load->epoch_ns);
+	if (openai_stream_is_enough(&call->answer))
+		stream_cancel(s);
 	if (!waited || call->timeline.first_output_ns == TIMELINE_NEVER)
 		return;
 	count_add(&w->counts.first_outputs, 1);
@@ -333,7 +362,7 @@ static struct str call_name(struct call *call)
 	if (call->attempt)
 		snprintf(attempt, sizeof attempt, "-r%u", call->attempt);
 	return arena_printf(&call->worker->arena, STR_FMT "%s%llu%s%s", STR_ARG(prefix), call->item ? "eval-" : "",
-		(unsigned long long)(call->item ? call->timeline.id & UINT32_MAX : call->number), turn, attempt);
+		(unsigned long long)(call->item ? call->timeline.id - LOAD_EVALUATION_ID : call->number), turn, attempt);
 }
 
 /* A new attempt: what the last one left in the timeline goes, what the request is stays. */
@@ -347,6 +376,7 @@ static void call_renew(struct call *call)
 	t->model = old.model, t->group = old.group;
 	t->temperature = old.temperature, t->asked_tokens = old.asked_tokens;
 	t->intended_ns = old.intended_ns, t->submitted_ns = old.submitted_ns;
+	t->resubmitted_ns = load_now(call->worker->load);
 	t->warmup = old.warmup;
 }
 

@@ -25,7 +25,8 @@ static bool refuse(const struct reading_place *p, const char *why)
 	error_set(p->e, EXIT_BAD_INPUT, "%s", why);
 	error_source(p->e, p->source);
 	p->e->line = p->line;
-	error_hint(p->e, "an item is {\"prompt\": \"…\", \"check\": {\"exact\" | \"contains\" | \"regex\" | \"json\" | \"choice\": …}}");
+	error_hint(
+		p->e, "an item is {\"prompt\": \"...\", \"check\": {\"exact\" | \"contains\" | \"regex\" | \"json\" | \"choice\": ...}}");
 	return false;
 }
 
@@ -262,23 +263,35 @@ static bool is_letter_alone(struct str s, size_t at)
 	return lower(s.ptr[at]) >= 'a' && lower(s.ptr[at]) <= 'z' && !before && !after;
 }
 
-/* "B", "b)", "(B) because ...", "The answer is B.": the letter behind "answer", else the only capital letter that stands alone, else the
- * first character. */
+/* "I think": a capital that stands alone and is no choice. */
+static bool is_pronoun(struct str s, size_t at)
+{
+	return s.ptr[at] == 'I' && at + 2 < s.len && s.ptr[at + 1] == ' ' && s.ptr[at + 2] >= 'a' && s.ptr[at + 2] <= 'z';
+}
+
+/* The first capital that stands alone, or letter where the answer is hardly more; in lower case. 0: there is none. */
+static char choice_from(struct str answer, size_t from)
+{
+	for (size_t at = from; at < answer.len; at++)
+		if (is_letter_alone(answer, at) && !is_pronoun(answer, at) && (answer.ptr[at] < 'a' || at == 0 || answer.len <= 3))
+			return lower(answer.ptr[at]);
+	return 0;
+}
+
+/* "B", "b)", "(B) because ...", "The answer is B.", "B is the answer": behind the last word "answer", else anywhere. */
 static bool judge_choice(const struct evaluation_item *item, struct str answer)
 {
-	char wanted = lower(item->wanted.ptr[0]), found = 0;
 	struct str rest = str_trim(answer);
 	size_t from = 0;
+	char found;
 
 	for (size_t at = 0; at + 6 <= rest.len; at++)
 		if (str_eq_nocase(str_of(rest.ptr + at, 6), STR("answer")))
 			from = at + 6;
-	for (size_t at = from; at < rest.len; at++)
-		if (is_letter_alone(rest, at) && (rest.ptr[at] < 'a' || at == 0 || rest.len <= 3)) {
-			found = lower(rest.ptr[at]);
-			break;
-		}
-	return found == wanted;
+	found = choice_from(rest, from);
+	if (!found)
+		found = choice_from(rest, 0);
+	return found == lower(item->wanted.ptr[0]);
 }
 
 /* The answer, its first fenced block, or from its first brace to its last. */

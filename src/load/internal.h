@@ -25,7 +25,8 @@ struct call {
 	uint32_t turn;
 	unsigned attempt;
 	bool has_place, is_retry, is_late;
-	bool more; /* another turn follows */
+	bool more;  /* another turn follows */
+	bool rests; /* has ended, and keeps its place for a while */
 	const struct evaluation_item *item;
 	struct buf body, headers;
 	struct openai_stream answer;
@@ -50,6 +51,7 @@ struct worker {
 	uv_thread_t thread;
 	uv_loop_t loop;
 	uv_async_t wake; /* the main thread says: stop */
+	uv_timer_t end;  /* of the time in which requests start */
 	uv_timer_t grace;
 	uv_poll_t alarm;
 	int alarm_fd;
@@ -58,7 +60,8 @@ struct worker {
 	VEC(struct call *) heap; /* held calls, earliest first */
 	struct call_list spare, queued, open;
 	size_t held_starts, open_count;
-	bool over; /* nothing more starts by itself */
+	bool over;      /* nothing more starts by itself */
+	bool time_over; /* the time in which requests start has passed */
 	bool stopped, closed;
 	struct workload_request scratch;
 	struct arena arena; /* texts that outlive calls */
@@ -77,9 +80,11 @@ struct load {
 	struct workload_cursor *cursor;
 	int64_t epoch_ns;      /* monotonic */
 	int64_t starts_end_ns; /* since the epoch; INT64_MAX without a duration */
-	uint64_t starts, evaluation_next, evaluation_stride, evaluation_seen;
+	uint64_t starts, evaluation_next;
 	int64_t last_due_ns;
 	bool is_open_loop;
+	bool time_over; /* the next start is due after the end */
+	bool plan_over; /* all its starts have been dealt out */
 	atomic_bool stopping;
 	struct worker *workers;
 	unsigned worker_count;
@@ -103,11 +108,14 @@ struct job {
 };
 /* The next start. False: nothing more starts. */
 bool load_next_job(struct load *l, int64_t now_ns, struct job *job);
+/* Every start of the plan has been dealt out. */
+bool load_plan_over(struct load *l);
 int64_t load_now(const struct load *l); /* since the epoch */
 
 /* worker.c */
 bool worker_init(struct worker *w, struct load *l, unsigned index, struct error *e);
-void worker_run(void *worker); /* the thread */
+bool worker_start(struct worker *w, struct error *e); /* the thread */
+void worker_run(void *worker);                        /* what it does */
 void worker_fini(struct worker *w);
 void worker_hold(struct worker *w, struct call *call); /* until call->due_ns */
 struct call *worker_call(struct worker *w);            /* a free one */

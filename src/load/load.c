@@ -47,11 +47,14 @@ static bool job_of_workload(struct load *l, int64_t now_ns, struct job *job)
 {
 	uint64_t due;
 
-	if (!l->is_open_loop && now_ns >= l->starts_end_ns)
+	if (l->time_over || (!l->is_open_loop && now_ns >= l->starts_end_ns))
 		return false;
-	if (!workload_next_start(l->cursor, &job->number, &due))
+	if (!workload_next_start(l->cursor, &job->number, &due)) {
+		l->plan_over = true;
 		return job_of_evaluation(l, now_ns, true, job);
-	if ((int64_t)due >= l->starts_end_ns)
+	}
+	l->time_over = (int64_t)due >= l->starts_end_ns;
+	if (l->time_over)
 		return false;
 	job->due_ns = l->last_due_ns = (int64_t)due;
 	job->item = NULL;
@@ -67,6 +70,16 @@ bool load_next_job(struct load *l, int64_t now_ns, struct job *job)
 	found = job_of_evaluation(l, now_ns, false, job) || job_of_workload(l, now_ns, job);
 	uv_mutex_unlock(&l->mutex);
 	return found;
+}
+
+bool load_plan_over(struct load *l)
+{
+	bool over;
+
+	uv_mutex_lock(&l->mutex);
+	over = l->plan_over;
+	uv_mutex_unlock(&l->mutex);
+	return over;
 }
 
 /* ---- running ---- */
@@ -116,7 +129,6 @@ static void workers_wait(struct load *l)
 	bool stopped = false;
 
 	while (l->running) {
-		uv_cond_timedwait(&l->ended, &l->mutex, LOOK_NS);
 		uv_mutex_unlock(&l->mutex);
 		if (l->options->on_progress && load_now(l) - seen.at_ns >= PROGRESS_NS)
 			progress_tell(l, &seen);
@@ -125,20 +137,29 @@ static void workers_wait(struct load *l)
 			workers_stop(l);
 		}
 		uv_mutex_lock(&l->mutex);
+		if (l->running)
+			uv_cond_timedwait(&l->ended, &l->mutex, LOOK_NS);
 	}
 }
 
-static void workers_run(struct load *l)
+/* False: a thread could not be made; those that were have ended. */
+static bool workers_run(struct load *l, struct error *e)
 {
+	unsigned started = 0;
+
 	l->epoch_ns = clock_monotonic_ns() + EPOCH_AHEAD_NS;
 	l->running = l->worker_count;
-	for (unsigned i = 0; i < l->worker_count; i++)
-		uv_thread_create(&l->workers[i].thread, worker_run, &l->workers[i]);
+	while (started < l->worker_count && worker_start(&l->workers[started], e))
+		started++;
+	if (started < l->worker_count)
+		workers_stop(l);
 	uv_mutex_lock(&l->mutex);
+	l->running -= l->worker_count - started;
 	workers_wait(l);
 	uv_mutex_unlock(&l->mutex);
-	for (unsigned i = 0; i < l->worker_count; i++)
+	for (unsigned i = 0; i < started; i++)
 		uv_thread_join(&l->workers[i].thread);
+	return started == l->worker_count;
 }
 
 static unsigned workers_wanted(const struct load_options *o)
@@ -243,6 +264,16 @@ static void client_blame(struct load_result *r, const struct load *l)
 		r->client_bound = false;
 }
 
+/* The time in which requests started: as told, but no longer than there were any to send. */
+static int64_t window_end(const struct load_result *r, const struct load *l)
+{
+	int64_t told = l->options->duration_ns - l->options->cooldown_ns;
+
+	if (!l->options->duration_ns)
+		return r->last_end_ns;
+	return (r->interrupted || l->plan_over) && r->last_end_ns < told ? r->last_end_ns : told;
+}
+
 static void result_fill(struct load_result *r, const struct load *l)
 {
 	const struct load_options *o = l->options;
@@ -254,10 +285,10 @@ static void result_fill(struct load_result *r, const struct load *l)
 	r->threads = l->worker_count;
 	r->interrupted = atomic_load(&l->stopping);
 	r->window_start_ns = o->warmup_ns;
-	r->window_end_ns = o->duration_ns && !r->interrupted ? o->duration_ns - o->cooldown_ns : r->last_end_ns;
-	if (o->warmup_starts) /* the window begins with the first request that counts */
+	r->window_end_ns = window_end(r, l);
+	if (o->warmup_starts) /* the window begins with the first start that counts */
 		VEC_EACH (&r->requests, t)
-			if (!t->warmup) {
+			if (!t->warmup && t->id < LOAD_EVALUATION_ID) {
 				r->window_start_ns = timeline_order(t);
 				break;
 			}
@@ -278,7 +309,7 @@ bool load_run(const struct load_options *o, struct load_result *r, struct error 
 	arena_init(&r->arena);
 	if (ok) {
 		r->start_unix = (double)(clock_now_ms() + EPOCH_AHEAD_NS / 1000000) / 1e3;
-		workers_run(&l);
+		ok = workers_run(&l, e);
 		result_fill(r, &l);
 	}
 	load_fini(&l);
@@ -295,12 +326,40 @@ void load_result_fini(struct load_result *r)
 
 /* ---- a probe ---- */
 
+/* A call of a few tokens that leaves at the epoch, as all calls do: its times and the run's are of one beginning. */
+static void probe_hold(struct worker *w, const struct load_options *o)
+{
+	struct call *call = worker_call(w);
+
+	call_prepare(call, 0, 0, NULL, TIMELINE_NEVER);
+	call->more = false;
+	if (w->scratch.output_tokens > PROBE_TOKENS)
+		w->scratch.output_tokens = PROBE_TOKENS;
+	buf_reset(&call->body);
+	load_body(o, &w->scratch, NULL, &call->body);
+	call->due_ns = 0;
+	w->over = true;
+	w->held_starts++;
+	worker_hold(w, call);
+}
+
+static void probe_take(struct worker *w, struct timeline *timeline)
+{
+	timeline_fini(timeline);
+	timeline_init(timeline);
+	if (w->done.count)
+		*timeline = w->done.items[0];
+	if (!w->done.count || timeline->outcome == TIMELINE_UNSENT) /* Ctrl-C before it left */
+		timeline->outcome = TIMELINE_CANCELLED;
+	timeline->request_id = STR_EMPTY; /* its text goes with the worker */
+}
+
 bool load_probe(const struct load_options *options, struct timeline *timeline, struct error *e)
 {
 	struct workload_plan plan = *options->plan;
 	struct load_options o = *options;
 	struct load l;
-	struct call *call;
+	bool ok;
 
 	plan.salt ^= 0x70726f6265; /* a text of its own: the run's first prompt must not be in a prefix cache */
 	plan.arrivals = (struct workload_arrivals){ .process = WORKLOAD_CLOSED, .concurrency = 1 };
@@ -309,25 +368,14 @@ bool load_probe(const struct load_options *options, struct timeline *timeline, s
 	o.on_records = NULL;
 	o.on_progress = NULL;
 	o.retries = 0;
+	o.grace_ns = -1; /* a run's end is none of a probe's: its time-outs are */
 	o.duration_ns = o.warmup_ns = 0;
-	if (!load_init(&l, &o, 1, e)) {
-		load_fini(&l);
-		return false;
+	ok = load_init(&l, &o, 1, e);
+	if (ok) {
+		probe_hold(l.workers, &o);
+		ok = workers_run(&l, e);
+		probe_take(l.workers, timeline);
 	}
-	l.workers->over = true;
-	l.epoch_ns = clock_monotonic_ns();
-	call = worker_call(l.workers);
-	call_prepare(call, 0, 0, NULL, TIMELINE_NEVER);
-	call->more = false;
-	if (l.workers->scratch.output_tokens > PROBE_TOKENS)
-		l.workers->scratch.output_tokens = PROBE_TOKENS;
-	buf_reset(&call->body);
-	load_body(&o, &l.workers->scratch, NULL, &call->body);
-	call_send(call);
-	workers_run(&l);
-	timeline_fini(timeline);
-	*timeline = l.workers->done.items[0];
-	timeline->request_id = STR_EMPTY; /* its text goes with the worker */
 	load_fini(&l);
-	return true;
+	return ok;
 }

@@ -42,9 +42,10 @@ struct load_options {
 	int64_t duration_ns;                     /* nothing starts later; 0: until the plan is over */
 	int64_t warmup_ns, cooldown_ns;          /* at both ends of the time in which requests start: sent, kept, not judged */
 	uint64_t warmup_starts;                  /* the first so many starts are not judged */
-	int64_t grace_ns;          /* for what is on its way when nothing starts any more; then it is cancelled. < 0: no limit */
-	unsigned retries;          /* of a call, on 429, 502, 503, 504 and lost connections; Retry-After is kept to */
-	unsigned threads;          /* 0: one for each core */
+	int64_t grace_ns; /* for what is on its way when nothing starts any more; then it is cancelled. < 0: no limit */
+	unsigned retries; /* of a call, on 429, 502, 503, 504 and lost connections; Retry-After is kept to, above a minute it ends the call
+			   */
+	unsigned threads; /* 0: one for each core */
 	const volatile bool *stop; /* Ctrl-C: cancels what is on its way */
 	/* Called from load_run's thread four times a second. */
 	void (*on_progress)(void *context, const struct load_progress *p);
@@ -52,6 +53,9 @@ struct load_options {
 	void (*on_records)(void *context, struct str lines);
 	void *context;
 };
+
+/* Ids of timelines: a start's number; an evaluation item's position, counted from here. */
+#define LOAD_EVALUATION_ID ((uint64_t)1 << 32)
 
 enum { LOAD_REASON_MAX = 240 };
 

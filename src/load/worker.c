@@ -127,7 +127,7 @@ static bool place_take(struct worker *w, struct call *call)
 
 static bool is_start(const struct call *call)
 {
-	return !call->turn && !call->is_retry;
+	return !call->turn && !call->is_retry && !call->rests;
 }
 
 /* The next start, made ready before it is due. False: there is none. */
@@ -174,11 +174,13 @@ static void queue_send(struct worker *w)
 
 static void due_send(struct worker *w)
 {
-	int64_t now = load_now(w->load);
-
-	while (w->heap.count && w->heap.items[0]->due_ns <= now) {
+	while (w->heap.count && w->heap.items[0]->due_ns <= load_now(w->load)) {
 		struct call *call = heap_pop(w);
 
+		if (call->rests) {
+			call_drop(call, TIMELINE_CANCELLED);
+			continue;
+		}
 		if (is_start(call))
 			w->held_starts--;
 		call->state = CALL_QUEUED;
@@ -186,7 +188,6 @@ static void due_send(struct worker *w)
 		queue_send(w);
 		if (w->load->is_open_loop)
 			starts_hold(w);
-		now = load_now(w->load);
 	}
 	alarm_set(w);
 }
@@ -214,6 +215,7 @@ static void worker_close(struct worker *w)
 	w->health = *stream_client_health(w->client);
 	stream_client_close(w->client);
 	uv_close((uv_handle_t *)&w->grace, NULL);
+	uv_close((uv_handle_t *)&w->end, NULL);
 	uv_close((uv_handle_t *)&w->alarm, NULL);
 }
 
@@ -248,6 +250,23 @@ static void worker_stop(struct worker *w)
 	worker_step(w);
 }
 
+/* The grace begins when the time to start requests is over, or sooner where there is none left to start. A worker can know long before that
+ * its next start would be too late. */
+static bool is_grace_due(const struct worker *w)
+{
+	return w->load->options->grace_ns >= 0 && !uv_is_active((const uv_handle_t *)&w->grace) &&
+	       (w->time_over || load_plan_over(w->load));
+}
+
+/* Also for a closed loop all of whose places are taken: it asks for no start until one is free. */
+static void on_starts_end(uv_timer_t *timer)
+{
+	struct worker *w = timer->data;
+
+	w->over = w->time_over = true;
+	worker_step(w);
+}
+
 static void on_grace(uv_timer_t *timer)
 {
 	worker_stop(timer->data);
@@ -255,8 +274,6 @@ static void on_grace(uv_timer_t *timer)
 
 void worker_step(struct worker *w)
 {
-	const struct load_options *o = w->load->options;
-
 	if (w->closed)
 		return;
 	queue_send(w);
@@ -266,8 +283,8 @@ void worker_step(struct worker *w)
 		return;
 	if (!w->open_count && !w->heap.count && !w->queued.first)
 		worker_close(w);
-	else if (o->grace_ns >= 0 && !uv_is_active((uv_handle_t *)&w->grace))
-		uv_timer_start(&w->grace, on_grace, (uint64_t)(o->grace_ns / 1000000), 0);
+	else if (is_grace_due(w))
+		uv_timer_start(&w->grace, on_grace, (uint64_t)(w->load->options->grace_ns / 1000000), 0);
 }
 
 /* ---- the thread ---- */
@@ -305,20 +322,50 @@ static uint32_t share_of(uint32_t all, unsigned index, unsigned count)
 	return all / count + (index < all % count);
 }
 
+static bool worker_refuse(const struct worker *w, int code, struct error *e)
+{
+	error_set(e, EXIT_INTERNAL, "thread %u of %u cannot be set up: %s", w->index + 1, w->load->worker_count, uv_strerror(code));
+	error_hint(e, "fewer --threads, or more open files: ulimit -n");
+	return false;
+}
+
+/* The loop with the handles that stay until the thread has ended. */
+static int worker_loop(struct worker *w)
+{
+	int code;
+
+	w->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (w->alarm_fd < 0)
+		return -errno;
+	code = uv_loop_init(&w->loop);
+	if (code < 0) {
+		close(w->alarm_fd);
+		return code;
+	}
+	code = uv_poll_init(&w->loop, &w->alarm, w->alarm_fd);
+	if (code < 0) {
+		uv_loop_close(&w->loop);
+		close(w->alarm_fd);
+		return code;
+	}
+	uv_async_init(&w->loop, &w->wake, on_wake); /* cannot fail: the loop has its descriptor already */
+	uv_unref((uv_handle_t *)&w->wake);          /* stays until the thread has ended: the main thread may use it at any time */
+	uv_timer_init(&w->loop, &w->grace);
+	uv_timer_init(&w->loop, &w->end);
+	w->wake.data = w->grace.data = w->end.data = w->alarm.data = w;
+	return 0;
+}
+
 bool worker_init(struct worker *w, struct load *l, unsigned index, struct error *e)
 {
+	int code;
+
 	w->load = l;
 	w->index = index;
 	w->places = share_of(l->options->plan->arrivals.concurrency, index, l->worker_count);
-	w->alarm_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (w->alarm_fd < 0)
-		return error_set(e, EXIT_INTERNAL, "no timer: %s", strerror(errno));
-	uv_loop_init(&w->loop);
-	uv_async_init(&w->loop, &w->wake, on_wake);
-	uv_unref((uv_handle_t *)&w->wake); /* stays until the thread has ended: the main thread may use it at any time */
-	uv_timer_init(&w->loop, &w->grace);
-	uv_poll_init(&w->loop, &w->alarm, w->alarm_fd);
-	w->wake.data = w->grace.data = w->alarm.data = w;
+	code = worker_loop(w);
+	if (code < 0)
+		return worker_refuse(w, code, e);
 	uv_poll_start(&w->alarm, UV_READABLE, on_alarm);
 	w->client = stream_client_new(&w->loop, l->options->endpoint);
 	workload_request_init(&w->scratch);
@@ -327,11 +374,22 @@ bool worker_init(struct worker *w, struct load *l, unsigned index, struct error 
 	return true;
 }
 
+bool worker_start(struct worker *w, struct error *e)
+{
+	int code = uv_thread_create(&w->thread, worker_run, w);
+
+	return code == 0 || worker_refuse(w, code, e);
+}
+
 /* The first starts wait for the epoch, so that all workers begin together. A closed loop has a call that only wakes it. */
 static void worker_begin(struct worker *w)
 {
 	struct itimerspec when = { .it_value = { w->load->epoch_ns / 1000000000, w->load->epoch_ns % 1000000000 } };
 
+	if (w->load->options->duration_ns) {
+		uv_update_time(&w->loop); /* whole milliseconds, rounded down, as the difference: never before the last start is due */
+		uv_timer_start(&w->end, on_starts_end, (uint64_t)((w->load->starts_end_ns - load_now(w->load)) / 1000000 + 2), 0);
+	}
 	if (w->load->is_open_loop)
 		starts_hold(w);
 	else
@@ -361,20 +419,27 @@ void worker_run(void *worker)
 	uv_mutex_unlock(&w->load->mutex);
 }
 
-static void calls_free(struct call_list *l)
+static void call_free(struct call *call)
 {
-	while (l->first) {
-		struct call *call = l->first;
+	call_fini(call);
+	mem_free(call);
+}
 
-		call_list_remove(l, call);
-		call_fini(call);
-		mem_free(call);
+static void calls_free(struct worker *w)
+{
+	while (w->spare.first) {
+		struct call *call = w->spare.first;
+
+		call_list_remove(&w->spare, call);
+		call_free(call);
 	}
+	VEC_EACH (&w->heap, held) /* of one that never ran */
+		call_free(*held);
 }
 
 void worker_fini(struct worker *w)
 {
-	calls_free(&w->spare);
+	calls_free(w);
 	uv_close((uv_handle_t *)&w->wake, NULL);
 	worker_close(w); /* of one that never ran */
 	uv_run(&w->loop, UV_RUN_DEFAULT);

@@ -368,6 +368,10 @@ static bool check_record(struct loader *l, const struct timeline *t, const char 
 		return fault(l, line, failed ? "outcome is error, and no error says which" : "an error, but outcome is not error");
 	if (!comes_after(t->first_output_ns, t->submitted_ns))
 		return fault(l, line, "first_output is before submitted");
+	if (!comes_after(t->resubmitted_ns, t->submitted_ns))
+		return fault(l, line, "resubmitted is before submitted");
+	if (!comes_after(t->first_output_ns, t->resubmitted_ns) || !comes_after(t->completed_ns, t->resubmitted_ns))
+		return fault(l, line, "first_output or completed is before resubmitted");
 	if (!comes_after(t->first_content_ns, t->first_output_ns))
 		return fault(l, line, "first_content is before first_output");
 	if (!comes_after(t->last_output_ns, t->first_output_ns))
@@ -421,7 +425,7 @@ static bool read_line(struct loader *l, struct str line)
 	if (json_read_peek(&l->json) != JSON_KIND_OBJECT)
 		return fault(l, line.ptr, "a line must be one JSON object");
 	if (!is_run && !l->has_run) {
-		fault(l, line.ptr, "the first line must be the run's: {\"schema\":\"" RECORDS_SCHEMA "\", …}");
+		fault(l, line.ptr, "the first line must be the run's: {\"schema\":\"" RECORDS_SCHEMA "\", ...}");
 		error_hint(l->error, "is this a file of records? Tables of other tools: see goodput bench report --help");
 		return false;
 	}

@@ -8,10 +8,10 @@
 	{                                                                                                                                  \
 		name, offsetof(struct timeline, member)                                                                                    \
 	}
-const struct record_field record_times[] = { FIELD("due", intended_ns), FIELD("submitted", submitted_ns), FIELD("sent", sent_ns),
-	FIELD("first_byte", first_byte_ns), FIELD("headers", headers_ns), FIELD("first_output", first_output_ns),
-	FIELD("first_content", first_content_ns), FIELD("last_output", last_output_ns), FIELD("completed", completed_ns),
-	FIELD("closed", closed_ns), { 0 } };
+const struct record_field record_times[] = { FIELD("due", intended_ns), FIELD("submitted", submitted_ns),
+	FIELD("resubmitted", resubmitted_ns), FIELD("sent", sent_ns), FIELD("first_byte", first_byte_ns), FIELD("headers", headers_ns),
+	FIELD("first_output", first_output_ns), FIELD("first_content", first_content_ns), FIELD("last_output", last_output_ns),
+	FIELD("completed", completed_ns), FIELD("closed", closed_ns), { 0 } };
 const struct record_field record_counts[] = { FIELD("asked_tokens", asked_tokens), FIELD("prompt_tokens", prompt_tokens),
 	FIELD("output_tokens", output_tokens), FIELD("cached_tokens", cached_tokens), FIELD("reasoning_tokens", reasoning_tokens),
 	FIELD("first_tokens", tokens_first), { 0 } };

@@ -9,6 +9,7 @@ void timeline_reset(struct timeline *t)
 
 	*t = (struct timeline){ .intended_ns = TIMELINE_NEVER,
 		.submitted_ns = TIMELINE_NEVER,
+		.resubmitted_ns = TIMELINE_NEVER,
 		.sent_ns = TIMELINE_NEVER,
 		.headers_ns = TIMELINE_NEVER,
 		.first_byte_ns = TIMELINE_NEVER,
@@ -129,6 +130,21 @@ double timeline_ttft_due_ms(const struct timeline *t)
 double timeline_e2e_due_ms(const struct timeline *t)
 {
 	return span_ms(due(t), t->completed_ns);
+}
+
+static int64_t last_attempt(const struct timeline *t)
+{
+	return t->resubmitted_ns != TIMELINE_NEVER ? t->resubmitted_ns : t->submitted_ns;
+}
+
+double timeline_ttft_last_ms(const struct timeline *t)
+{
+	return span_ms(last_attempt(t), t->first_output_ns);
+}
+
+double timeline_e2e_last_ms(const struct timeline *t)
+{
+	return span_ms(last_attempt(t), t->completed_ns);
 }
 
 bool timeline_is_single_delivery(const struct timeline *t)

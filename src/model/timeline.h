@@ -78,6 +78,7 @@ struct timeline {
 
 	int64_t intended_ns;      /* due by the arrival process; NEVER in a closed loop */
 	int64_t submitted_ns;     /* just before the first byte went to the transport, connection set-up included */
+	int64_t resubmitted_ns;   /* the same of the last attempt; NEVER: there was only one */
 	int64_t sent_ns;          /* last byte of the request handed to the kernel */
 	int64_t headers_ns;       /* end of the response's head */
 	int64_t first_byte_ns;    /* of the response */
@@ -133,6 +134,9 @@ double timeline_schedule_delay_ms(const struct timeline *t);
 /* From the intended time where there is one, else from submission: what an open loop judges by. */
 double timeline_ttft_due_ms(const struct timeline *t);
 double timeline_e2e_due_ms(const struct timeline *t);
+/* From the last attempt: without the attempts and pauses before it. What the server took, where `submitted` tells what the user waited. */
+double timeline_ttft_last_ms(const struct timeline *t);
+double timeline_e2e_last_ms(const struct timeline *t);
 /* Several tokens came in one event: the 0 of TPOT says nothing about speed. */
 bool timeline_is_single_delivery(const struct timeline *t);
 /* Completed without error (OK or OK_EMPTY). */

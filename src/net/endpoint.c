@@ -1,6 +1,7 @@
 #include "net/endpoint.h"
 
 #include "base/mem.h"
+#include "net/proxy.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -36,6 +37,15 @@ static char *host_bare(char *host)
 	return host;
 }
 
+static bool url_has(CURLU *url, CURLUPart part)
+{
+	char *text = NULL;
+	bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+
+	curl_free(text);
+	return has;
+}
+
 static bool endpoint_parts(struct endpoint *p, CURLU *url, struct error *e)
 {
 	char *scheme = NULL, *port = NULL;
@@ -46,6 +56,8 @@ static bool endpoint_parts(struct endpoint *p, CURLU *url, struct error *e)
 		ok = error_set(e, EXIT_USAGE, "cannot speak \"%s\"", scheme);
 	else if (!ok)
 		error_set(e, EXIT_USAGE, "not a URL with a host");
+	if (ok && (url_has(url, CURLUPART_USER) || url_has(url, CURLUPART_QUERY)))
+		ok = error_set(e, EXIT_USAGE, "a user, password or query in the URL would not be sent: a header can say who asks");
 	if (ok) {
 		size_t end = strlen(p->prefix);
 
@@ -133,6 +145,11 @@ void endpoint_free(struct endpoint *p)
 const char *endpoint_place(const struct endpoint *p)
 {
 	return p->place;
+}
+
+const char *endpoint_unused_proxy(const struct endpoint *p)
+{
+	return proxy_variable(str_from(p->host), p->is_tls);
 }
 
 bool endpoint_is_tls(const struct endpoint *p)

@@ -33,6 +33,8 @@ struct endpoint *endpoint_new(const struct endpoint_options *options, struct err
 void endpoint_free(struct endpoint *p);
 const char *endpoint_place(const struct endpoint *p); /* "host:port" */
 bool endpoint_is_tls(const struct endpoint *p);
+/* The variable of the environment that names a proxy for it, which no stream uses; NULL: there is none. */
+const char *endpoint_unused_proxy(const struct endpoint *p);
 
 /* ---- how a request ends ---- */
 

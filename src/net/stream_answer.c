@@ -157,6 +157,7 @@ void answer_begin(struct link *k)
 {
 	llhttp_init(&k->parser, HTTP_RESPONSE, &answer_settings);
 	k->parser.data = k;
+	answer_free(k); /* of the last answer's trailers */
 	k->begun = k->headed = k->whole = k->keeps = false;
 	k->refused = STREAM_OK;
 }
@@ -223,6 +224,8 @@ void answer_closed(struct link *k, bool clean, int system_error)
 		k->stream = NULL;
 		s->link = NULL;
 		s->written = 0;
+		s->end.reused = false;
+		s->end.times.sent = 0;
 		link_close(k);
 		link_open(k->client, s);
 		return;

@@ -211,6 +211,10 @@ bool link_fail(struct link *k, enum stream_failure failure, const char *format, 
 	struct stream *s = k->stream;
 	va_list args;
 
+	if (!s) { /* between requests: nobody to tell */
+		link_close(k);
+		return false;
+	}
 	va_start(args, format);
 	stream_fail_with(s, failure, format, args);
 	va_end(args);

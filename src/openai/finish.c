@@ -1,4 +1,5 @@
 /* The end of an answer: outcome, error, counts. */
+#include "net/web_page.h"
 #include "openai/event.h"
 #include "openai/stream.h"
 
@@ -9,9 +10,13 @@ static void set_body_message(struct openai_stream *s)
 	struct event e;
 	struct buf message;
 
+	if (s->timeline->message[0]) /* its head has said it */
+		return;
 	buf_init(&message, 1 << 16);
 	if (event_parse(body, &e) && (e.error.len || e.message.len))
 		event_error_message(e.error.len ? e.error : e.message, &message);
+	else if (web_page_is(body) && !web_page_phrase(body, &message))
+		buf_printf(&message, ": " STR_FMT, STR_ARG(str_head(body, TIMELINE_MESSAGE_MAX)));
 	timeline_set_message(s->timeline, message.len ? buf_str(&message) : body);
 	buf_fini(&message);
 }
@@ -109,9 +114,13 @@ static enum timeline_error end_other(struct openai_stream *s, enum openai_end ho
 			t->completed_ns = t_ns;
 		return status_error(t->http_status);
 	}
-	if (!is_whole(how))
+	if (!is_whole(how) && !s->enough)
 		return end_error(how);
 	t->completed_ns = t_ns;
+	if (s->enough && s->body_kind == OPENAI_BODY_JSON) {
+		timeline_set_message(t, STR("a document of more bytes than are allowed"));
+		return TIMELINE_MALFORMED;
+	}
 	if (!s->body.len)
 		return TIMELINE_EMPTY;
 	if (s->body_kind == OPENAI_BODY_JSON)

@@ -8,7 +8,9 @@
 #include <curl/curl.h>
 #include <math.h>
 
-enum { EVENT_MAX = 8 << 20, BODY_MAX = 4 << 20, CHOICES_MAX = 4096 };
+enum { EVENT_MAX = 8 << 20, BODY_MAX = 16 << 20, CHOICES_MAX = 4096 };
+/* After the end of an answer so much more is read, or for so long, to keep the connection. */
+enum { REST_MAX = 65536, REST_NS = 2000000000 };
 
 static void choice_init(struct openai_choice *c)
 {
@@ -61,6 +63,11 @@ bool openai_stream_is_over(const struct openai_stream *s)
 	return s->over;
 }
 
+bool openai_stream_is_enough(const struct openai_stream *s)
+{
+	return s->enough;
+}
+
 /* ---- head ---- */
 
 static bool type_is(struct str content_type, const char *wanted)
@@ -103,6 +110,17 @@ static int64_t retry_after_ms(const struct openai_head *head)
 	return wait > 0 ? llround(wait) : 0;
 }
 
+/* A redirect says where to, in its head. */
+static void set_location(struct timeline *t, struct str location)
+{
+	struct buf message;
+
+	buf_init(&message, 4096);
+	buf_printf(&message, "sent on to " STR_FMT, STR_ARG(location));
+	timeline_set_message(t, buf_str(&message));
+	buf_fini(&message);
+}
+
 void openai_stream_head(struct openai_stream *s, const struct openai_head *head, int64_t t_ns)
 {
 	struct timeline *t = s->timeline;
@@ -112,6 +130,8 @@ void openai_stream_head(struct openai_stream *s, const struct openai_head *head,
 	if (t->first_byte_ns == TIMELINE_NEVER)
 		t->first_byte_ns = t_ns;
 	t->retry_after_ms = retry_after_ms(head);
+	if (head->status / 100 == 3 && head->location.len)
+		set_location(t, head->location);
 	s->body_kind = body_kind(head->status, head->content_type);
 }
 
@@ -384,8 +404,25 @@ static void feed_stream(struct openai_stream *s, struct str bytes, int64_t t_ns)
 	s->timeline->comments = s->sse.comments;
 	if (status == SSE_TOO_LONG && !s->over) {
 		take_malformed(s, STR("an event of more bytes than are allowed"));
-		s->over = true;
+		s->over = s->enough = true;
 	}
+}
+
+/* The beginning is enough for a message; a document is wanted whole. */
+static void feed_body(struct openai_stream *s, struct str bytes)
+{
+	buf_add(&s->body, str_head(bytes, BODY_MAX - s->body.len));
+	if (s->body.len == BODY_MAX)
+		s->over = s->enough = true;
+}
+
+/* What comes when all has been said. */
+static void feed_rest(struct openai_stream *s, struct str bytes, int64_t t_ns)
+{
+	int64_t ended_ns = s->timeline->completed_ns;
+
+	s->rest += bytes.len;
+	s->enough |= s->rest > REST_MAX || (ended_ns != TIMELINE_NEVER && t_ns - ended_ns > REST_NS);
 }
 
 static enum openai_body sniff(char first)
@@ -407,8 +444,10 @@ void openai_stream_feed(struct openai_stream *s, struct str bytes, int64_t t_ns)
 		s->timeline->first_byte_ns = t_ns;
 	if (s->body_kind == OPENAI_BODY_SNIFF)
 		s->body_kind = sniff(bytes.ptr[0]);
+	if (s->over)
+		feed_rest(s, bytes, t_ns);
 	if (s->body_kind == OPENAI_BODY_STREAM)
 		feed_stream(s, bytes, t_ns);
 	else
-		buf_add(&s->body, str_head(bytes, BODY_MAX - s->body.len)); /* the beginning is enough for a message */
+		feed_body(s, bytes);
 }

@@ -66,6 +66,8 @@ struct openai_stream {
 	enum openai_body body_kind;
 	enum timeline_error failure; /* told by an event */
 	bool has_usage, total_usage, saw_choice, over, ready;
+	bool enough;                /* see openai_stream_is_enough */
+	uint64_t rest;              /* bytes after it was over */
 	struct openai_shape *shape; /* of the last event, see shape.h */
 };
 
@@ -76,7 +78,7 @@ void openai_stream_fini(struct openai_stream *s);
  * for which now_unix is needed; milliseconds with retry_after_in_ms). Interim 1xx heads are not handed in. */
 struct openai_head {
 	uint16_t status;
-	struct str content_type, retry_after;
+	struct str content_type, retry_after, location;
 	bool retry_after_in_ms;
 	double now_unix;
 };
@@ -89,5 +91,8 @@ void openai_stream_end(struct openai_stream *s, enum openai_end how, int64_t t_n
 void openai_stream_fail(struct openai_stream *s, enum timeline_error error, struct str message, int64_t t_ns);
 /* [DONE], a terminal event or an error object came: the rest of the body is read only so that the connection can be used again. */
 bool openai_stream_is_over(const struct openai_stream *s);
+/* Nothing that still comes can change the result, and it goes on: an event or document beyond any measure, an answer that does not end
+ * after its end. The caller breaks the connection off and ends with OPENAI_END_CANCELLED, which then is no cancelling. */
+bool openai_stream_is_enough(const struct openai_stream *s);
 
 #endif

@@ -1,6 +1,7 @@
 /* One request of the HTTP API, and what its failures mean. */
 #include "base/clock.h"
 #include "base/number.h"
+#include "net/web_page.h"
 #include "promql/remote_internal.h"
 
 #include <stdlib.h>
@@ -30,12 +31,6 @@ static const char *json_field(json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 	return text ? text : "";
-}
-
-static bool body_is_html(const struct http_answer *a)
-{
-	struct str body = str_trim(str_head(a->body, 512));
-	return str_starts(body, STR("<"));
 }
 
 /* Prometheus puts a query's fault as "1:5: parse error: text": back to a position and a caret. */
@@ -135,7 +130,7 @@ static enum call_status answer_read(struct remote *r, const struct http_answer *
 		result = error_of_object(a, c, root, e);
 	} else if (a->status != 200) {
 		result = error_of_status(r, a, e);
-	} else if (body_is_html(a)) {
+	} else if (web_page_is(a->body)) {
 		error_set(e, EXIT_UNREACHABLE, "this is a web page, not a Prometheus API");
 		error_hint(e, "a login page in front, or the wrong base path: give the address whose /api/v1/query answers");
 	} else {

@@ -1,5 +1,7 @@
 #include "scrape/classify.h"
 
+#include "net/web_page.h"
+
 #include <stdio.h>
 
 /* One row an outcome; the order is the enum's. */
@@ -137,14 +139,12 @@ static void detail_of_status(const struct http_answer *a, struct scrape_class *c
 
 static void detail_of_html(struct str body, struct scrape_class *c)
 {
-	ptrdiff_t from = str_search(str_head(body, 4096), STR("<title>"));
-	struct str title = from < 0 ? STR_EMPTY : str_skip(body, (size_t)from + 7);
-	ptrdiff_t to = str_find(title, '<');
-	title = to > 0 ? str_trim(str_head(title, (size_t)to)) : STR_EMPTY;
-	if (title.len && str_is_utf8(str_head(title, 200)))
-		detail_set(c, "a web page titled \"", title, "\"");
-	else
-		detail_set(c, "a web page", STR_EMPTY, "");
+	struct buf phrase;
+
+	buf_init(&phrase, 4096);
+	web_page_phrase(body, &phrase);
+	detail_set(c, "", buf_str(&phrase), "");
+	buf_fini(&phrase);
 }
 
 /* Without the line that the end of the connection cut: "x 12345" cut to "x 12" would still read as a sample. */
@@ -175,7 +175,7 @@ void scrape_classify(const struct http_answer *a, struct scrape_class *c)
 	} else if (body.len == 0) {
 		c->outcome = SCRAPE_EMPTY;
 		detail_set(c, "an empty body", STR_EMPTY, "");
-	} else if (body.ptr[0] == '<') {
+	} else if (web_page_is(body)) {
 		c->outcome = SCRAPE_HTML;
 		detail_of_html(body, c);
 	} else if (is_json(body)) {
@@ -184,6 +184,6 @@ void scrape_classify(const struct http_answer *a, struct scrape_class *c)
 	} else {
 		c->page = a->body;
 	}
-	if (c->outcome == SCRAPE_CUT && body.len > 0 && (body.ptr[0] == '<' || is_json(body)))
+	if (c->outcome == SCRAPE_CUT && body.len > 0 && (web_page_is(body) || is_json(body)))
 		c->page = STR_EMPTY;
 }

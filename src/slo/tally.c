@@ -106,6 +106,8 @@ static void add_complete(struct tally *t, const struct timeline *r, const struct
 		add_value(t, TALLY_TTFT_DUE, timeline_ttft_due_ms(r));
 		add_value(t, TALLY_E2E_DUE, timeline_e2e_due_ms(r));
 	}
+	add_value(t, TALLY_TTFT_LAST, timeline_ttft_last_ms(r));
+	add_value(t, TALLY_E2E_LAST, timeline_e2e_last_ms(r));
 	add_value(t, TALLY_TAIL, timeline_tail_ms(r));
 	add_gaps(t, r, o->stall_ms > 0 ? o->stall_ms : 500, o->hitch_factor > 0 ? o->hitch_factor : 10);
 	add_tokens(t, r);
@@ -141,7 +143,7 @@ void tally_add(struct tally *t, const struct timeline *r, const struct tally_opt
 	t->retried += r->attempts > 1;
 	if (j.verdict == SLO_LEFT_OUT) {
 		t->left_out++;
-		t->cancelled += r->outcome == TIMELINE_CANCELLED;
+		t->cancelled += r->outcome == TIMELINE_CANCELLED && !r->warmup;
 		return;
 	}
 	t->judged++;
@@ -166,11 +168,21 @@ static int more_errors(const void *a, const void *b)
 	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : (int)x->error - (int)y->error;
 }
 
+static void values_drop(struct tally_values *values)
+{
+	values->v.count = 0;
+	values->sum = 0;
+}
+
 void tally_finish(struct tally *t, double window_s)
 {
 	size_t most = 0;
 
 	t->window_s = window_s;
+	if (!t->retried) { /* they say what the others say */
+		values_drop(&t->figures[TALLY_TTFT_LAST]);
+		values_drop(&t->figures[TALLY_E2E_LAST]);
+	}
 	for (int f = 0; f < TALLY_FIGURES; f++)
 		values_sort(t->figures[f].v.items, t->figures[f].v.count);
 	for (int m = 0; m < SLO_MEASURES; m++)

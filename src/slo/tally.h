@@ -21,6 +21,8 @@ enum tally_figure {
 	TALLY_E2E,
 	TALLY_TTFT_DUE,
 	TALLY_E2E_DUE,
+	TALLY_TTFT_LAST, /* from the last attempt; empty where no request was sent again */
+	TALLY_E2E_LAST,
 	TALLY_GAP,     /* pooled over requests: deliveries, not tokens */
 	TALLY_MAX_GAP, /* a request's longest */
 	TALLY_TAIL,
@@ -50,7 +52,8 @@ struct tally_error {
 struct tally {
 	struct str name; /* of the group; empty: all */
 	double window_s;
-	size_t total, left_out, judged, complete, good, failed, unsent, cancelled, retried, attempts;
+	size_t total, left_out, judged, complete, good, failed, unsent, retried, attempts;
+	size_t cancelled;            /* of left_out: by the run itself, inside the window; the others are warm-up and cool-down */
 	size_t missed[SLO_MEASURES]; /* requests that miss it (one can miss several) */
 	size_t bound[SLO_MEASURES];  /* requests whose binding SLO it is */
 	size_t tpot_undefined, single_delivery, no_usage, missing_done, several_models, not_streamed, ended_by_length;
@@ -79,7 +82,7 @@ void tally_add(struct tally *t, const struct timeline *request, const struct tal
 /* Sorts, finds the binding SLO. */
 void tally_finish(struct tally *t, double window_s);
 
-double tally_goodput(const struct tally *t);             /* requests/s; NaN without SLOs or window */
+double tally_goodput(const struct tally *t);             /* requests/s (without SLOs all that completed); NaN without a window */
 double tally_throughput(const struct tally *t);          /* completed requests/s */
 double tally_output_rate(const struct tally *t);         /* output tokens/s of completed requests */
 struct estimate tally_attainment(const struct tally *t); /* with Wilson's interval */

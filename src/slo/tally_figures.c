@@ -13,6 +13,8 @@ static const struct {
 	[TALLY_E2E] = { "e2e", "ms" },
 	[TALLY_TTFT_DUE] = { "ttft_due", "ms" },
 	[TALLY_E2E_DUE] = { "e2e_due", "ms" },
+	[TALLY_TTFT_LAST] = { "ttft_last_attempt", "ms" },
+	[TALLY_E2E_LAST] = { "e2e_last_attempt", "ms" },
 	[TALLY_GAP] = { "gap", "ms" },
 	[TALLY_MAX_GAP] = { "max_gap", "ms" },
 	[TALLY_TAIL] = { "tail", "ms" },

@@ -1,18 +1,12 @@
 #include "watch/local.h"
 
 #include "net/http.h"
+#include "net/loopback.h"
 #include "scrape/scrape.h"
 #include "watch/mirror.h"
 #include "watch/pipeline.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { CONNECT_MS = 200, ANSWER_MS = 2000, PAGE_MAX = 64 << 20, SERVE_PORT = 9470, PROMETHEUS_PORT = 9090 };
 
@@ -21,41 +15,6 @@ static const uint16_t ports[] = { 8000, 8001, 8002, 8003, 8004, 8005, 8006, 8007
 	8081, 9000, 3000, 30000, 30001, 30002, 30003, SERVE_PORT, PROMETHEUS_PORT };
 static const char tried[] =
 	"127.0.0.1, ports 8000 to 8015, 8080, 8081, 9000, 3000, 30000 to 30003; a goodput serve on 9470, a Prometheus on 9090";
-
-static int connect_start(uint16_t port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno != EINPROGRESS) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static bool connected(int fd)
-{
-	int failure = 0;
-	socklen_t length = sizeof failure;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 && !failure;
-}
-
-/* Which ports take connections; loopback refuses at once. */
-static void ports_open(bool *open)
-{
-	struct pollfd polls[ARRAY_LEN(ports)];
-
-	for (size_t i = 0; i < ARRAY_LEN(ports); i++)
-		polls[i] = (struct pollfd){ .fd = connect_start(ports[i]), .events = POLLOUT };
-	poll(polls, ARRAY_LEN(ports), CONNECT_MS);
-	for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
-		open[i] = polls[i].fd >= 0 && (polls[i].revents & POLLOUT) && connected(polls[i].fd);
-		if (polls[i].fd >= 0)
-			close(polls[i].fd);
-	}
-}
 
 /* Does a page show a family of an engine? Lines only: whether it is right is for others to say. */
 static bool shows_engine(const struct catalog *c, struct str page)
@@ -115,7 +74,7 @@ bool local_find(struct arena *arena, const struct catalog *c, struct local_found
 	bool open[ARRAY_LEN(ports)];
 
 	*found = (struct local_found){ 0 };
-	ports_open(open);
+	loopback_probe(ports, ARRAY_LEN(ports), CONNECT_MS, open);
 	targets_ask(arena, c, open, found);
 	if (!found->count && is_open(open, SERVE_PORT))
 		found->serve = "http://127.0.0.1:9470";

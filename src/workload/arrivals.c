@@ -26,7 +26,7 @@ static bool within(double value, double least, double most, const char *name, st
 {
 	if (value >= least && value <= most)
 		return true;
-	return error_set(e, EXIT_BAD_INPUT, "%s %g is impossible: from %g to %g", name, value, least, most);
+	return error_set(e, EXIT_BAD_INPUT, "%s %.10g is impossible: from %.10g to %.10g", name, value, least, most);
 }
 
 static bool ramp_check(const struct workload_arrivals *a, struct error *e)

@@ -37,14 +37,21 @@ static bool row_lengths(struct trace_reader *t, int64_t prompt, int64_t output, 
 	       trace_bad(t, t->text, "a request of these records has more than ten million tokens");
 }
 
+/* 0 where one of them is not told. */
+static uint64_t pause_us(int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns == TIMELINE_NEVER || to_ns == TIMELINE_NEVER || to_ns <= from_ns)
+		return 0;
+	return (uint64_t)(to_ns - from_ns) / 1000;
+}
+
 /* What a turn adds is what its prompt has beyond the prompt and answer of the turn before. */
 static bool add_turn(struct trace_reader *t, const struct timeline *line, const struct timeline *before, struct workload_row row)
 {
-	int64_t added = (int64_t)line->prompt_tokens - before->prompt_tokens - before->output_tokens,
-		pause = line->submitted_ns - before->completed_ns;
+	int64_t added = (int64_t)line->prompt_tokens - before->prompt_tokens - before->output_tokens;
 
 	row.follows = true;
-	row.time_us = pause > 0 ? (uint64_t)pause / 1000 : 0;
+	row.time_us = pause_us(before->completed_ns, line->submitted_ns);
 	if (!row_lengths(t, added > 0 ? added : 1, line->output_tokens, &row))
 		return false;
 	VEC_PUSH(&t->rows, row);

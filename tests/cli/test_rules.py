@@ -52,6 +52,9 @@ class RulesTest(CliTest):
         r = goodput("rules", "check", os.path.join(self.folder.name, "none.yml"))
         self.assertNotEqual(r.status, 0)
         self.assertIn("none.yml", r.err)
+        self.assertEqual(goodput("rules", "check", os.path.join(self.folder.name, "nothing*.yml")).status, 65)
+        r = goodput("rules", "check", os.path.join(self.folder.name, "nothing*.yml"), "--json")
+        self.assertEqual((json.loads(r.out)["files"][0]["ok"], r.status), (False, 65))
 
     def test_usage(self):
         self.failed(goodput("rules"), 64, "check")

@@ -81,11 +81,12 @@ class Store(CliTest):
         self.failed(goodput("store"), 64, "verify, stats, dump or import")
         self.failed(goodput("store", "stats"), 64, "which file")
         self.failed(goodput("store", "import", "x"), 64, "import what")
-        self.failed(goodput("store", "vacuum", "x"), 64, "verify, stats, dump or import")
+        self.failed(goodput("store", "vacuum", "x"), 64, 'unknown action "vacuum"', "verify, stats, dump, import")
+        self.failed(goodput("store", "verfiy", "x"), 64, 'unknown action "verfiy"', "did you mean goodput store verify?")
 
     def test_files_that_are_no_stores(self):
         for action in ("verify", "stats", "dump"):
-            self.failed(goodput("store", action, self.path), 65, "No such file")
+            self.failed(goodput("store", action, self.path), 65, "No such file", "goodput serve --store " + self.path)
         with open(self.path, "w") as file:
             file.write("hello, this is no database at all\n" * 50)
         self.failed(goodput("store", "stats", self.path), 65, "no SQLite file", "hint")

@@ -27,6 +27,26 @@ class Usage(CliTest):
         self.failed(goodput("localhost:8000"), 64, "goodput check localhost:8000")
         self.failed(goodput("zzzz"), 64, "goodput help")
 
+    def test_unknown_actions(self):
+        for command, word, nearest in (("workload", "frezee", "freeze"), ("rules", "chek", "check"), ("store", "stat", "stats"),
+                                       ("collect", "foldd", "fold")):
+            self.failed(goodput(command, word, "x"), 64, f'{command}: unknown action "{word}"', f"did you mean goodput {command} {nearest}?")
+        self.failed(goodput("workload", "melt", "x"), 64, 'unknown action "melt"', "freeze, show, diff", "goodput workload --help")
+        self.failed(goodput("bench", "reprot", "x.jsonl"), 64, "did you mean goodput bench report?")
+
+    def test_closed_output(self):
+        """goodput ... >&-: no socket takes the number of standard output."""
+        for command in (["bench", "127.0.0.1:1", "--no-probe", "-m", "m", "-n", "2", "-q", "--no-scrape"], ["check", "127.0.0.1:1", "-w", "100ms"],
+                        ["version"]):
+            done = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&- >&-', PROGRAM, *command], stderr=subprocess.PIPE, timeout=60, check=False)
+            self.assertEqual((done.returncode, b"cannot write the result" in done.stderr), (70, True), (command, done.stderr))
+
+    def test_record_for_no_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = goodput("record", "--for", "0", "--every", "1h", folder, "127.0.0.1:1")
+            self.assertEqual(result.status, 69, result.err)
+            self.assertIn("1 scrape in 1 round", result.err)
+
     def test_unknown_options(self):
         self.failed(goodput("check", "--windwo", "5s", "x:1"), 64, "unknown option --windwo", "--window")
         self.failed(goodput("check", "-Z", "x:1"), 64, "unknown option -Z")

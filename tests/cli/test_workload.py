@@ -52,6 +52,17 @@ class Workload(CliTest):
 
 
 class Freeze(Workload):
+    def test_turn_without_a_time(self):
+        """Records need not say when a turn left: then nothing is known of its pause, and the file can be read again."""
+        records = "".join(json.dumps(line) + "\n" for line in (
+            {"schema": "goodput.records/1"},
+            {"id": 0, "due": 0, "submitted": 1, "completed": 5, "outcome": "ok", "prompt_tokens": 10, "output_tokens": 5, "session": 0, "turn": 0},
+            {"id": 0, "due": 20, "outcome": "ok", "prompt_tokens": 30, "output_tokens": 5, "session": 0, "turn": 1}))
+        out = self.frozen(self.path("r.jsonl", records))
+        with open(out, encoding="utf-8") as file:
+            self.assertIn("\n    0 15 5 1\n", file.read())
+        self.assertEqual(self.shown(out)["requests"], 2)
+
     def test_trace(self):
         out = self.frozen(self.path("a.csv", AZURE))
         facts = self.shown(out)

@@ -71,6 +71,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def busy(self, _):
         self.refuse(429, 'too many', Retry_After='1')
 
+    def busy_for_an_hour(self, _):
+        self.refuse(429, 'come back later', Retry_After='3600')
+
     def busy_once(self, number):
         if number % 2:
             self.refuse(429, 'too many', Retry_After='0')
@@ -81,7 +84,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.refuse(503, 'out of order')
 
     def html(self, _):
-        self.plain(200, b'<html><body>Welcome to nginx!</body></html>', 'text/html')
+        self.plain(200, b'<!doctype html><html><head><title>Welcome to nginx!</title></head><body>It works</body></html>', 'text/html')
+
+    def moved(self, _):
+        self.plain(307, b'', Location='https://elsewhere.example/login')
+
+    def do_GET(self):
+        self.html(0)
 
     def strict(self, number):
         if b'continuous_usage_stats' in self.body:
@@ -118,6 +127,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def good(self, _):
         self.stream(text('4'), text(' ok'), FINISH, usage(2), DONE)
 
+    def quick(self, _):
+        """Many tokens in no time."""
+        self.stream(text('4') + text(' ok') + FINISH + usage(1000000) + DONE)
+
+    def late(self, number):
+        """The first answer takes a second, as while a model warms up."""
+        if number == 1:
+            time.sleep(1)
+        self.good(number)
+
     def no_usage(self, _):
         self.stream(text('4'), text(' ok'), FINISH, DONE)
 
@@ -135,6 +154,45 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.chunk(text('4'))
         self.wfile.flush()
         self.close_connection = True
+
+    def endless_event(self, _):
+        self.begin()
+        self.chunk(text('4') + b'data: {"choices":"')
+        while True:
+            self.chunk(b'x' * 1000000)
+
+    def endless_document(self, _):
+        self.send_response(200)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Transfer-Encoding', 'chunked')
+        self.end_headers()
+        self.chunk(b'{"choices":"')
+        while True:
+            self.chunk(b'x' * 1000000)
+
+    def endless_page(self, _):
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/html')
+        self.end_headers()
+        while True:
+            self.wfile.write(b'<p>' * 100000)
+
+    def endless_head(self, _):
+        self.wfile.write(b'HTTP/1.1 200 OK\r\n')
+        while True:
+            self.wfile.write(b'X-More: and more\r\n' * 1000)
+
+    def endless_interim(self, _):
+        while True:
+            self.wfile.write(b'HTTP/1.1 100 Continue\r\n\r\n')
+            time.sleep(0.01)
+
+    def no_end(self, _):
+        self.begin()
+        self.chunk(text('4') + text(' ok') + FINISH + usage(2) + DONE)
+        while True:
+            self.chunk(b': still here\n\n' * 100)
+            time.sleep(0.01)
 
     def empty(self, _):
         self.stream(DONE)

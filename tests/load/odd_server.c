@@ -125,6 +125,12 @@ static const struct plain_answer {
 	{ "/short", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour", false },
 	{ "/busy", "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy", true },
 	{ "/twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno", true },
+	{ "/answer",
+		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 76\r\n\r\n"
+		"{\"model\":\"m\",\"choices\":[{\"message\":{\"content\":\"4\"},\"finish_reason\":\"stop\"}]}",
+		true },
+	{ "/trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nRetry-After: 99\r\nX-Request-Id: old\r\n\r\n",
+		true },
 	{ "/once", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false },
 	{ "/nothing", "", false },
 };
@@ -146,6 +152,11 @@ static bool answer(struct peer *p)
 		return chunks(p, false), false;
 	if (!strcmp(path, "/alert")) /* what a TLS server says of a plain request */
 		return send(p->fd, "\x15\x03\x01\x00\x02\x02\x46", 7, MSG_NOSIGNAL) < 0;
+	if (!strcmp(path, "/first-only")) /* a kept connection whose end crosses the next request */
+		return !p->served++ && say(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	if (!strcmp(path, "/spoilt")) /* a record between requests that no key fits */
+		return say(p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") &&
+		       send(p->fd, "\x17\x03\x03\x00\x14that is not encrypted", 25, MSG_NOSIGNAL) == 25;
 	if (!strcmp(path, "/echo"))
 		return echo_length(p), true;
 	if (!strcmp(path, "/reset")) {

@@ -2,6 +2,7 @@
 """goodput bench from outside: against a server that is wrong in one way at a time, and against goodput sim."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -56,7 +57,8 @@ def test_failures():
         failing(s, 'no-path', 'http_4xx', 404)
         failing(s, 'busy', 'http_429', 429)
         failing(s, 'broken', 'http_5xx', 503)
-        failing(s, 'html', 'content_type', 200)
+        assert failing(s, 'html', 'content_type', 200)['example'] == 'a web page titled "Welcome to nginx!"'
+        assert 'https://elsewhere.example/login' in failing(s, 'moved', 'http_other', 307)['example']
         failing(s, 'in-band', 'stream_error', 200)
         failing(s, 'cut', 'truncated', 200)
         failing(s, 'empty', 'empty', 200)
@@ -66,11 +68,30 @@ def test_failures():
         assert tls['errors'][0]['class'] == 'tls', tls['errors']
 
 
+def test_answers_without_an_end():
+    """Nobody waits for the time-out of a request where it is clear before."""
+    with llm.Server() as s:
+        assert 'bytes than are allowed' in failing(s, 'endless-event', 'malformed', 200)['example']
+        assert 'bytes than are allowed' in failing(s, 'endless-document', 'malformed', 200)['example']
+        failing(s, 'endless-page', 'content_type', 200)
+        failing(s, 'endless-head', 'protocol')
+        failing(s, 'endless-interim', 'timeout', options=['--request-timeout', '500ms'])
+        d = run(url(s, 'no-end'), '-n', 4, '-c', 2, '--no-probe', *SMALL, status=0)
+        assert d['complete'] == 4 and d['cancelled'] == 0, d
+
+
 def test_nobody_there():
     d = run('http://127.0.0.1:1', '-n', 3, '-c', 1, '--no-probe', *SMALL, status=2)
     assert d['errors'][0]['class'] == 'connect' and d['errors'][0]['count'] == 3, d['errors']
     d = run('http://no-such-host.invalid', '-n', 2, '-c', 1, '--no-probe', *SMALL, status=2)
     assert d['errors'][0]['class'] == 'dns' and d['errors'][0]['count'] == 2, d['errors']
+
+
+def test_a_server_that_is_gone_is_not_stormed():
+    d = run('http://127.0.0.1:1', '-d', '1s', '-c', 10, '--no-probe', *SMALL, status=2)
+    assert 10 <= d['failed'] < 200, d['failed']  # each place asks twice a second
+    d = run('http://127.0.0.1:1', '-n', 500, '-c', 1, '--no-probe', *SMALL, status=2)  # and a number of requests has its end
+    assert d['failed'] == 500 and d['window_s'] < 60, d
 
 
 def test_oddities_are_counted():
@@ -98,6 +119,45 @@ def test_the_probe_speaks_first():
     assert 'refused' in done.stderr, done.stderr
 
 
+def test_the_probe_has_its_own_patience():
+    """--grace is of a run's end: a first answer that takes longer is no Ctrl-C."""
+    with llm.Server() as s:
+        d = run(url(s, 'late'), '-r', 20, '-d', '500ms', '--grace', '100ms', '--arrival', 'constant', *SMALL)
+        assert d['requests'] == 10 and d['partial'] is False, d
+
+
+def test_a_proxy_is_not_used():
+    with llm.Server() as s:
+        proxy = {'http_proxy': 'http://127.0.0.1:1', 'no_proxy': '', 'NO_PROXY': ''}
+        done = bench(url(s, 'good'), '-n', 2, '-c', 1, *SMALL, status=0, env=proxy)
+        assert 'http_proxy is set, and a load does not use it' in done.stderr, done.stderr
+        done = bench(url(s, 'good'), '-n', 2, '-c', 1, *SMALL, status=0, env=dict(proxy, no_proxy='127.0.0.1'))
+        assert 'proxy' not in done.stderr, done.stderr
+
+
+def test_a_web_page_is_named():
+    with llm.Server() as s:
+        done = bench(url(s, 'html'), '-n', 5, '--no-scrape', '-q', status=65)
+        assert '/v1/models answers with a web page titled "Welcome to nginx!"' in done.stderr and 'hint:' in done.stderr, done.stderr
+        assert s.requests == 0, s.requests
+
+
+def catches_interrupts(process):
+    with open('/proc/%d/status' % process.pid) as status:
+        caught = [line for line in status if line.startswith('SigCgt:')]
+    return int(caught[0].split()[1], 16) >> (signal.SIGINT - 1) & 1
+
+
+def test_ctrl_c_while_the_server_is_waited_for():
+    process = subprocess.Popen([PROGRAM, 'bench', 'http://127.0.0.1:1', '--ready-check-timeout-sec', '600', '-n', '3', *SMALL], stderr=subprocess.PIPE,
+                               text=True)
+    assert simlib.wait_for(lambda: catches_interrupts(process), 60)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and 'interrupted' in err, (process.returncode, err)
+
+
 def test_strict_servers_are_asked_for_less():
     with llm.Server() as s:
         d = run(url(s, 'strict'), '-n', 3, '-c', 1, *SMALL, status=0)
@@ -117,9 +177,24 @@ def test_bad_input_sends_nothing():
                 (['--extra-body', '[1]'], None, 'object'), (['--metric-percentiles', '101'], 64, '101'),
                 (['--thresholds', 'x'], 64, '--sweep'), (['--sweep'], 64, 'limits'),
                 (['--sweep', '-g', 'ttft:1'], 64, '--duration'), (['--burstiness', '2'], 64, '--request-rate'),
-                (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps')):
+                (['--ramp-up-strategy', 'linear'], 64, '--ramp-up-start-rps'), (['--threads', '40000'], 64, 'at most 1024'),
+                (['-c', '4294967298'], 64, 'at most 1000000'), (['--retries', '4294967298'], 64, 'at most 1000'),
+                (['--ready-check-timeout-sec', '99999999999'], 64, 'at most'), (['--port', '99999'], 64, 'at most 65535'),
+                (['--endpoint', '/v1/chat completions'], 64, '--endpoint'), (['--header', 'X Y=1'], 64, '--header'),
+                (['--random-input-len', '99999999999'], 64, '--random-input-len'), (['--metrics-url', 'x:1'], 64, '--no-scrape'),
+                (['--save-result', '--result-dir', '/dev/null/x'], 65, '/dev/null'), (['--records', '/dev/null/x'], 65, '/dev/null'),
+                (['--request-id-prefix', 'a\r\nX-Other: b'], 64, '--request-id-prefix')):
             done = bench(url(s, 'good'), *SMALL, *options, status=status)
             assert done.returncode in (64, 65) and words in done.stderr, (options, done.stderr)
+        assert s.requests == 0, s.requests
+
+
+def test_too_few_files_for_the_threads():
+    with llm.Server() as s:
+        limited = 'ulimit -n 14; exec "$@"'
+        done = subprocess.run(['sh', '-c', limited, 'sh', PROGRAM, 'bench', url(s, 'good'), '-n', '20', '-c', '8', '--threads', '8', '--no-probe', *SMALL],
+                              capture_output=True, text=True, timeout=240)
+        assert done.returncode == 70 and 'too many open files' in done.stderr and 'ulimit' in done.stderr, (done.returncode, done.stderr)
         assert s.requests == 0, s.requests
 
 
@@ -143,6 +218,30 @@ def test_requests():
         assert s.bodies != bodies, 'a new run finds its prompts in the prefix cache'
 
 
+def test_a_random_prefix_is_whole():
+    """--random-range-ratio is of the prompts' own part."""
+    with llm.Server() as s:
+        run(url(s, 'good'), '-n', 30, '-c', 1, '--no-probe', '--random-prefix-len', 100, '--random-range-ratio', '0.9', *SMALL, status=0)
+        prompts = [json.loads(body)['messages'][0]['content'] for body in s.bodies]
+        words = [len(prompt.split()) for prompt in prompts]
+        assert len({prompt[:399] for prompt in prompts}) == 1, 'the beginning is not the same'
+        assert min(words) > 100 and max(words) <= 100 + 16 and len(set(words)) > 3, words
+
+
+def test_an_endpoint_without_its_slash():
+    with llm.Server() as s:
+        d = run('http://127.0.0.1:%d' % s.port, '--endpoint', 'good/v1', '-n', 2, '-c', 1, *SMALL, status=0)
+        assert d['complete'] == 2 and d['endpoint'] == '/good/v1', d
+
+
+def test_figures_for_people():
+    """No powers of ten, and no more memory for the worst than there are requests."""
+    with llm.Server() as s:
+        text = bench(url(s, 'quick'), '-n', 400, '-c', 8, '--worst', 10 ** 15, '-g', 'e2el:60000', *SMALL, status=0).stdout
+        assert text.count(' tokens') > 400 and 'e+0' not in text, [line for line in text.splitlines() if 'e+0' in line]
+        assert re.search(r'\n  since due', text) is None and re.search(r'\nE2E  .*\n +[0-9.]+\.\.', text), text
+
+
 def test_retries_keep_to_the_first_time():
     with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
         records = os.path.join(folder, 'r.jsonl')
@@ -151,7 +250,19 @@ def test_retries_keep_to_the_first_time():
         assert len(set(s.ids)) == 8, s.ids
         with open(records) as file:
             lines = [json.loads(line) for line in file][1:-1]
-        assert all(line['attempts'] == 2 for line in lines), lines
+        assert all(line['attempts'] == 2 and line['submitted'] < line['resubmitted'] <= line['first_output'] for line in lines), lines
+        ttft, last = d['figures']['ttft'], d['figures']['ttft_last_attempt']
+        assert ttft['n'] == last['n'] == 4 and last['mean'] < ttft['mean'], (ttft, last)
+        assert d['figures']['e2e_last_attempt']['mean'] < d['figures']['e2e']['mean']
+        report = subprocess.run([PROGRAM, 'bench', 'report', records, '--json'], capture_output=True, text=True, timeout=60)
+        assert json.loads(report.stdout)['figures']['ttft_last_attempt'] == last, report.stdout
+        report = subprocess.run([PROGRAM, 'bench', 'report', records], capture_output=True, text=True, timeout=60).stdout
+        assert 'not judged: 4 of 4 completed; --goodput' in report and ' good (' not in report, report
+        text = bench(url(s, 'busy-once'), '-n', 4, '-c', 1, '--retries', 2, '--no-probe', *SMALL, status=0).stdout
+        assert text.count('  last try') == 2, text
+        assert 'ttft_last_attempt' not in run(url(s, 'good'), '-n', 4, '-c', 1, *SMALL, status=0)['figures']
+        hour = run(url(s, 'busy-for-an-hour'), '-n', 2, '-c', 1, '--retries', 5, '--no-probe', *SMALL, status=2)
+        assert hour['failed'] == 2 and hour['attempts'] == 2, hour
         done = run(url(s, 'busy'), '-n', 2, '-c', 1, '--retries', 1, '--no-probe', *SMALL, status=2)
         assert done['failed'] == 2 and done['attempts'] == 4, done
 
@@ -246,6 +357,8 @@ def test_ctrl_c_keeps_what_was_measured():
         assert simlib.wait_for(lambda: s.requests == 6, 60)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)  # as timeout(1) does: one for the process, one for its group
+        process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 130, (process.returncode, err)
         d = json.loads(out)
@@ -277,6 +390,46 @@ def test_grace_cancels_and_does_not_judge():
         d = run(url(s, 'slow'), '-r', 5, '-d', '1s', '--grace', '1s', '--no-probe', '--arrival', 'constant', *SMALL)
         assert d['cancelled'] == 5 and d['judged'] == 0, d
         assert d['partial'] is False
+        assert d['duration_s'] > 1.9, d['duration_s']  # from --duration on, not from the last start
+        d = run(url(s, 'slow'), '-c', 2, '-d', '1s', '--grace', '1s', '--no-probe', *SMALL)  # no place is ever free
+        assert 1 <= d['cancelled'] == d['requests'] <= 2 and 1.9 < d['duration_s'] < 50, d  # a thread may begin too late
+
+
+def test_the_window_is_no_longer_than_the_load():
+    with llm.Server() as s, tempfile.TemporaryDirectory() as folder:
+        d = run(url(s, 'good'), '-n', 20, '-r', 20, '-d', '10m', '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert 0.9 < d['window_s'] < 60, d['window_s']  # the plan was over after a second
+        # Two starts are left when the time is over, and four threads ask for them.
+        d = run(url(s, 'good'), '-n', 22, '-r', 20, '-d', '1s', '--threads', 4, '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert d['window_s'] == 1 and d['requests'] == 20, d
+        process = subprocess.Popen([PROGRAM, 'bench', url(s, 'slow'), '-r', '5', '-d', '1s', '--no-probe', '--arrival', 'constant', '--json', *SMALL],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert simlib.wait_for(lambda: s.requests == 45, 60)
+            time.sleep(1.5)  # into the grace
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert process.returncode == 130 and json.loads(out)['window_s'] == 1, (out, err)
+        path = os.path.join(folder, 'set.jsonl')
+        with open(path, 'w') as file:
+            file.write('{"prompt": "2+2?", "check": {"exact": "4 ok"}}\n' * 5)
+        d = run(url(s, 'good'), '-n', 30, '-r', 10, '--num-warmups', 29, '--eval', path, '--no-probe', '--arrival', 'constant', *SMALL, status=0)
+        assert d['window_s'] < 2 and d['judged'] == 6, d
+
+
+def test_a_full_disk_does_not_take_the_result():
+    with llm.Server() as s:
+        done = bench(url(s, 'good'), '-n', 3, '-c', 1, '--no-probe', '--records', '/dev/full', *SMALL, status=70)
+        assert '3 judged: 3 completed' in done.stdout and '/dev/full: cannot write: No space left' in done.stderr, (done.stdout, done.stderr)
+
+
+def test_nothing_judged():
+    with llm.Server() as s:
+        for options in (['--warmup', '100s'], ['--num-warmups', '9']):
+            done = bench(url(s, 'good'), '-n', 3, '-c', 1, '--no-probe', '-g', 'ttft:100', *options, *SMALL, status=3)
+            assert 'unknown: no request was judged by ttft 100 ms' in done.stdout and 'nan' not in done.stdout, done.stdout
 
 
 def test_evaluation():

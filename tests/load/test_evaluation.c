@@ -58,6 +58,9 @@ static void test_choice(void **state)
 	assert_true(judge("{\"choice\": \"B\"}", "(B) because A is wrong"));
 	assert_true(judge("{\"choice\": \"B\"}", "A looks right, but the answer is B."));
 	assert_false(judge("{\"choice\": \"B\"}", "The answer is C, not B"));
+	assert_true(judge("{\"choice\": \"B\"}", "B is the answer."));
+	assert_true(judge("{\"choice\": \"B\"}", "I would choose B."));
+	assert_true(judge("{\"choice\": \"I\"}", "Option I."));
 	assert_false(judge("{\"choice\": \"B\"}", "Because"));
 	assert_false(judge("{\"choice\": \"B\"}", ""));
 }

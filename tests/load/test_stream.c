@@ -220,6 +220,36 @@ static void test_kept_connection_lost(void **state)
 	asking_close(&a);
 }
 
+/* The same, each time: the request's times are those of the connection that carried it. */
+static void test_kept_connection_crossed(void **state)
+{
+	struct asking a;
+
+	open_plain(&a, state);
+	ask(&a, "/first-only");
+	ask(&a, "/first-only");
+	assert_int_equal(a.end.failure, STREAM_OK);
+	assert_int_equal(a.end.reconnects, 1);
+	assert_true(a.end.times.sent >= a.end.times.connected);
+	assert_false(a.end.reused);
+	asking_close(&a);
+}
+
+/* What stood behind one answer's body is not part of the next one's head. */
+static void test_trailers(void **state)
+{
+	struct asking a;
+
+	open_plain(&a, state);
+	ask(&a, "/trailers");
+	assert_string_equal(buf_cstr(&a.body), "ok");
+	ask(&a, "/echo");
+	assert_true(a.end.reused);
+	assert_string_equal(a.retry_after, "");
+	assert_string_equal(a.request_id, "");
+	asking_close(&a);
+}
+
 static void test_long_body(void **state)
 {
 	struct asking a;
@@ -276,10 +306,11 @@ static void test_timeouts(void **state)
 	struct fixture *f = *state;
 	struct asking a;
 
-	asking_open(&a, &(struct endpoint_options){
-				.url = url_of(f->server, "http://127.0.0.1:%d"), .head_timeout_ms = 200, .idle_timeout_ms = 200 });
+	asking_open(&a, &(struct endpoint_options){ .url = url_of(f->server, "http://127.0.0.1:%d"), .head_timeout_ms = 200 });
 	ask(&a, "/never");
 	assert_int_equal(a.end.failure, STREAM_HEAD_TIMEOUT);
+	asking_close(&a);
+	asking_open(&a, &(struct endpoint_options){ .url = url_of(f->server, "http://127.0.0.1:%d"), .idle_timeout_ms = 200 });
 	ask(&a, "/stall");
 	assert_int_equal(a.end.failure, STREAM_IDLE_TIMEOUT);
 	assert_string_equal(buf_cstr(&a.body), "four");
@@ -313,7 +344,8 @@ static void test_no_such_host(void **state)
 
 static void test_bad_urls(void **state)
 {
-	static const char *const urls[] = { "", "ftp://x", "http://", "http://x:99999", "http://[::1", NULL };
+	static const char *const urls[] = { "", "ftp://x", "http://", "http://x:99999", "http://[::1", "http://me:secret@x",
+		"http://x/v1?key=1", NULL };
 
 	for (const char *const *url = urls; *url; url++) {
 		struct error e = { 0 };
@@ -388,6 +420,27 @@ static void test_tls(void **state)
 	buf_fini(&body);
 }
 
+/* An idle connection can break as well: there is no request to blame for it. */
+static void test_tls_breaks_between_requests(void **state)
+{
+	struct fixture *f = *state;
+	struct odd_server *server = odd_server_new(f->certificate);
+	int64_t until = clock_monotonic_ns() + 60 * INT64_C(1000000000);
+	struct asking a;
+
+	asking_open(&a, &(struct endpoint_options){ .url = url_of(server, "https://127.0.0.1:%d"), .insecure = true });
+	ask(&a, "/spoilt");
+	assert_int_equal(a.end.failure, STREAM_OK);
+	while (stream_client_health(a.client)->open_now && clock_monotonic_ns() < until)
+		uv_run(&a.loop, UV_RUN_ONCE);
+	assert_int_equal(stream_client_health(a.client)->open_now, 0);
+	ask(&a, "/echo");
+	assert_int_equal(a.end.failure, STREAM_OK);
+	assert_false(a.end.reused);
+	asking_close(&a);
+	odd_server_free(server);
+}
+
 static void test_tls_to_a_plain_port(void **state)
 {
 	struct fixture *f = *state;
@@ -441,10 +494,12 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_chunked), cmocka_unit_test(test_prefix_of_url),
 		cmocka_unit_test(test_kept_connections), cmocka_unit_test(test_fresh_connections),
 		cmocka_unit_test(test_bytes_after_the_answer), cmocka_unit_test(test_kept_connection_lost),
-		cmocka_unit_test(test_long_body), cmocka_unit_test(test_body_until_close), cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_timeouts), cmocka_unit_test(test_nobody_listens), cmocka_unit_test(test_no_such_host),
-		cmocka_unit_test(test_bad_urls), cmocka_unit_test(test_cancel), cmocka_unit_test(test_close_with_open_streams),
-		cmocka_unit_test(test_tls), cmocka_unit_test(test_tls_to_a_plain_port), cmocka_unit_test(test_lag_quantile) };
+		cmocka_unit_test(test_kept_connection_crossed), cmocka_unit_test(test_trailers), cmocka_unit_test(test_long_body),
+		cmocka_unit_test(test_body_until_close), cmocka_unit_test(test_failures), cmocka_unit_test(test_timeouts),
+		cmocka_unit_test(test_nobody_listens), cmocka_unit_test(test_no_such_host), cmocka_unit_test(test_bad_urls),
+		cmocka_unit_test(test_cancel), cmocka_unit_test(test_close_with_open_streams), cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_tls_breaks_between_requests), cmocka_unit_test(test_tls_to_a_plain_port),
+		cmocka_unit_test(test_lag_quantile) };
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

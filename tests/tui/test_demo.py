@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""goodput demo: it starts, tells, answers like a Prometheus, ends by itself and by Ctrl-C, and leaves no process behind."""
+"""goodput demo: it starts, tells, answers like a Prometheus, ends by itself, by Ctrl-C and when nobody reads it, and leaves no process behind."""
 import json
 import os
 import re
@@ -63,7 +63,13 @@ def main():
     process.kill()
     process.communicate(timeout=PATIENCE)
     assert gone(pids), 'processes are left after the demo was killed'
-    print('3 passed, 0 failed')
+    process, url = started()
+    pids = children(process)
+    process.stdout.close()  # goodput demo | head
+    assert process.wait(PATIENCE) == 0, process.returncode
+    assert gone(pids), 'processes are left after nobody read any more'
+    process.stderr.close()
+    print('4 passed, 0 failed')
 
 
 main()

@@ -280,6 +280,17 @@ static void error_points(void **state)
 	assert_false(error_at(NULL, STR(""), STR(""), 0, "nobody asks"));
 }
 
+/* What is no text, or drives a terminal, is shown as marks, one a byte: the caret stays where it was. */
+static void error_shows_bytes(void **state)
+{
+	struct error e = { 0 };
+
+	error_at(&e, STR("page"), STR("a\xff\x1b[2J\xc2\x9b\xc3\xa4!"), 8, "bad \xfe");
+	assert_string_equal(e.excerpt, "a??[2J??\xc3\xa4!");
+	assert_int_equal(e.excerpt_column, 9);
+	assert_string_equal(e.message, "bad ?");
+}
+
 /* The caret stands under the same byte wherever a long line was cut. */
 static void error_cuts_long_lines(void **state)
 {
@@ -526,6 +537,7 @@ int main(void)
 		cmocka_unit_test(hash_spreads),
 		cmocka_unit_test(vec_grows),
 		cmocka_unit_test(error_points),
+		cmocka_unit_test(error_shows_bytes),
 		cmocka_unit_test(error_cuts_long_lines),
 		cmocka_unit_test(error_is_safe_to_print),
 		cmocka_unit_test(durations),

@@ -269,6 +269,24 @@ static void test_tally(void **state)
 }
 
 /* Absolute stalls, and gaps that are long only for the stream's own pace. */
+/* What is cut off at the end of a run is of the window only where it was due inside of it: a sweep counts it as due. */
+static void test_cancelled_in_the_window(void **state)
+{
+	struct tally_options o = { .window_s = 10 };
+	struct timeline t = request(100, 200, 10);
+	struct tally all;
+
+	tally_init(&all);
+	t.outcome = TIMELINE_CANCELLED;
+	tally_add(&all, &t, &o);
+	t.warmup = true;
+	tally_add(&all, &t, &o);
+	tally_finish(&all, 10);
+	assert_int_equal(all.left_out, 2);
+	assert_int_equal(all.cancelled, 1);
+	tally_fini(&all);
+}
+
 static void test_stalls(void **state)
 {
 	struct timeline t = request(0, 3000, 12);
@@ -361,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_judgement),
 		cmocka_unit_test(test_stall_limit),
 		cmocka_unit_test(test_tally),
+		cmocka_unit_test(test_cancelled_in_the_window),
 		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_coordinated_omission),

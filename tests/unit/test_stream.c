@@ -146,7 +146,7 @@ static void test_cut_error_page(void **state)
 	openai_stream_end(&f.s, OPENAI_END_CUT, 20000000);
 	assert_int_equal(f.t.error, TIMELINE_HTTP_5XX);
 	assert_int_equal(f.t.completed_ns, TIMELINE_NEVER);
-	assert_string_equal(f.t.message, "<html>Bad");
+	assert_string_equal(f.t.message, "a web page: <html>Bad");
 	end(&f);
 	begin(&f, &(struct openai_stream_options){ 0 });
 	openai_stream_fail(&f.s, TIMELINE_DNS, STR("no such host"), 5);

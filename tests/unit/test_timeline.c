@@ -152,7 +152,7 @@ static void test_faults_have_places(void **state)
 		int line, column;
 	} faults[] = {
 		{ "", "no records: the file is empty", 0, 0 },
-		{ "{\"id\":1}\n", "the first line must be the run's: {\"schema\":\"goodput.records/1\", \xe2\x80\xa6}", 1, 1 },
+		{ "{\"id\":1}\n", "the first line must be the run's: {\"schema\":\"goodput.records/1\", ...}", 1, 1 },
 		{ "{\"schema\":\"other/2\"}\n", "schema \"other/2\", and only goodput.records/1 is known", 1, 3 },
 		{ RUN "{\"id\":1,\"outcome\":\"ok\",\"colour\":3}\n", "\"colour\" is no member of goodput.records/1", 2, 25 },
 		{ RUN "{\"id\":1,\"id\":2}\n", "\"id\" stands twice in this line", 2, 10 },
