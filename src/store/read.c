@@ -352,7 +352,7 @@ struct series_view *disk_select(
 		loose_read(&r, g);
 		gather_order(&r, g);
 		if (g->count)
-			views[(*count)++] = (struct series_view){ g->series->labels, g->t, g->v, g->count };
+			views[(*count)++] = (struct series_view){ series_labels(s, arena, g->series), g->t, g->v, g->count };
 	}
 	VEC_FREE(&r.touched);
 	arena_fini(&r.chunk);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { CHUNKS_A_CALL = 64 };
+enum { CHUNKS_A_CALL = 64, IDLE_MS = 2 * 3600 * 1000 };
 
 /* ---- chunks ---- */
 
@@ -72,8 +72,11 @@ static void place_unlink(struct disk *disk, struct series *series, uint32_t set)
 {
 	for (uint32_t *link = &series->place; *link != NO_PLACE; link = &disk->places.items[*link].next)
 		if (disk->places.items[*link].set == set) {
-			*link = disk->places.items[*link].next;
-			return;
+			uint32_t number = *link;
+			*link = disk->places.items[number].next;
+			disk->places.items[number].next = disk->free_place;
+			disk->free_place = number;
+			break;
 		}
 }
 
@@ -86,8 +89,10 @@ static bool set_drop(struct store *s, struct set *set, struct error *e)
 	if (!database_run(&disk->writer, statement, e))
 		return false;
 	pthread_rwlock_wrlock(&s->lock);
-	for (uint32_t i = 0; i < set->count; i++)
+	for (uint32_t i = 0; i < set->count; i++) {
 		place_unlink(disk, set->members[i], set->number);
+		s->left += set->members[i]->place == NO_PLACE;
+	}
 	struct str key = str_of((const char *)&set->hash, sizeof set->hash);
 	if (map_get(&disk->set_numbers, key) == set)
 		map_remove(&disk->set_numbers, key);
@@ -137,11 +142,14 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 	struct disk *disk = s->disk;
 	struct error local = { 0 };
 
-	if (!disk)
-		memory_retain(s, now_ms);
-	if (!disk || disk->options.read_only || disk->degraded)
-		return true;
 	e = e ? e : &local;
+	if (!disk) {
+		memory_retain(s, now_ms);
+		return store_forget(s, e);
+	}
+	if (disk->options.read_only || disk->degraded)
+		return true;
+	groups_dissolve(s, now_ms - IDLE_MS);
 	bool ok = database_do(&disk->writer, ST_BEGIN, e) && drop_chunks(s, now_ms, e);
 	for (size_t i = 0; ok && i < disk->sets.count; i++)
 		if (disk->sets.items[i] && set_is_done(disk, disk->sets.items[i]))
@@ -151,6 +159,8 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 		database_do(&disk->writer, ST_ROLLBACK, NULL);
 		return false;
 	}
+	if (!store_forget(s, e))
+		return false;
 	/* Free pages at the end of the file go back to the disk, a few at a time. */
 	return sqlite3_exec(disk->writer.handle, "PRAGMA incremental_vacuum(64)", NULL, NULL, NULL) == SQLITE_OK ||
 	       database_failed(&disk->writer, "shorten the store", e);

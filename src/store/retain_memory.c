@@ -38,6 +38,7 @@ static void series_retain(struct store *s, struct series *series, int64_t cut_ms
 	if (!old || (old < series->count && old < series->count / LEAST_SHARE))
 		return;
 	series_drop(series, old);
+	s->left += !series->count;
 	s->sample_count -= old;
 }
 
