@@ -57,7 +57,9 @@ static void find_oldest(struct store *s)
 	VEC_EACH (&disk->loose, series)
 		if ((*series)->count && (*series)->t[0] < oldest)
 			oldest = (*series)->t[0];
+	pthread_rwlock_wrlock(&s->lock);
 	s->oldest_ms = oldest;
+	pthread_rwlock_unlock(&s->lock);
 }
 
 /* ---- sets ---- */

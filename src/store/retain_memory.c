@@ -57,5 +57,7 @@ void memory_retain(struct store *s, int64_t now_ms)
 		}
 		pthread_rwlock_unlock(&s->lock);
 	}
+	pthread_rwlock_wrlock(&s->lock);
 	s->oldest_ms = s->sample_count ? oldest : s->newest_ms;
+	pthread_rwlock_unlock(&s->lock);
 }
