@@ -17,14 +17,15 @@ static bool column_newest(
 	struct disk *disk, const struct set *set, int64_t chunk, uint32_t column, struct arena *arena, struct newest *n, struct error *e)
 {
 	size_t list_count;
-	struct str summary, data;
+	struct str summary, packed;
 	struct section section;
 	uint32_t k = 0;
 
 	while (set->starts[k + 1] <= column)
 		k++;
 	struct times_list *lists = times_fetch(disk, chunk, arena, &list_count, e);
-	if (!lists || !section_fetch(disk, chunk, k, &summary, &data, e))
+	/* Nothing is unpacked: what is replayed at this time may stand there. */
+	if (!lists || !section_fetch_packed(disk, chunk, k, &summary, &packed, e))
 		return false;
 	if (!section_open(&section, summary, lists, list_count, arena) || section.count != set->starts[k + 1] - set->starts[k])
 		return database_damaged(disk->path, "the summary of a section cannot be read", e);
