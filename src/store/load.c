@@ -256,6 +256,10 @@ bool disk_load(struct store *s, struct error *e)
 		if (*set && (*set)->chunks.count)
 			newest_bound(*set);
 	bool ok = load_log(s, &local);
+	/* Of a set whose chunks are gone only the log can have something yet. */
+	VEC_EACH (&disk->sets, set)
+		if (*set && !(*set)->chunks.count && !(*set)->group)
+			(*set)->sealed = disk->log_seq > 1 ? disk->log_seq - 1 : 1;
 	if (!ok)
 		*e = local;
 	return ok;

@@ -7,12 +7,26 @@ enum { CHUNKS_A_CALL = 64, IDLE_MS = 2 * 3600 * 1000 };
 
 /* ---- chunks ---- */
 
-static struct set *oldest_set(struct disk *disk)
+/* No row of the log has what its chunks cover. (No oldest row: there was none when the file was opened, and nothing was sealed since.) */
+static bool log_is_past(const struct disk *disk, const struct set *set)
+{
+	return !disk->log_oldest || set->sealed < disk->log_oldest;
+}
+
+/* The last chunk of a set tells which rows of the log are in chunks, or were: it stays as long as there are some. */
+static bool chunk_may_go(const struct disk *disk, const struct set *set)
+{
+	return set->chunks.count > 1 || log_is_past(disk, set);
+}
+
+/* `may_go`: of those whose chunk may go. */
+static struct set *oldest_set(struct disk *disk, bool may_go)
 {
 	struct set *oldest = NULL;
 
 	VEC_EACH (&disk->sets, set)
-		if (*set && (*set)->chunks.count && (!oldest || (*set)->chunks.items[0].t_last < oldest->chunks.items[0].t_last))
+		if (*set && (*set)->chunks.count && (!may_go || chunk_may_go(disk, *set)) &&
+			(!oldest || (*set)->chunks.items[0].t_last < oldest->chunks.items[0].t_last))
 			oldest = *set;
 	return oldest;
 }
@@ -46,7 +60,7 @@ static struct chunk chunk_forget(struct store *s, struct set *set)
 static void find_oldest(struct store *s)
 {
 	struct disk *disk = s->disk;
-	struct set *set = oldest_set(disk);
+	struct set *set = oldest_set(disk, false);
 	int64_t oldest = s->newest_ms;
 
 	if (set && set->chunks.items[0].t_first < oldest)
@@ -67,7 +81,7 @@ static void find_oldest(struct store *s)
 /* Nothing holds samples by it, and no row of the log names it. */
 static bool set_is_done(const struct disk *disk, const struct set *set)
 {
-	return set->stored && !set->chunks.count && !set->group && set->sealed && set->sealed < disk->log_oldest;
+	return set->stored && !set->chunks.count && !set->group && set->sealed && log_is_past(disk, set);
 }
 
 static void place_unlink(struct disk *disk, struct series *series, uint32_t set)
@@ -128,7 +142,7 @@ static bool drop_chunks(struct store *s, int64_t now_ms, struct error *e)
 	bool ok = true;
 
 	for (; ok && dropped < CHUNKS_A_CALL; dropped++) {
-		struct set *set = oldest_set(disk);
+		struct set *set = oldest_set(disk, true);
 		if (!set || (!is_too_old(disk, &set->chunks.items[0], now_ms) && !is_too_large(disk, e)))
 			break;
 		struct chunk chunk = chunk_forget(s, set);

@@ -396,6 +396,42 @@ static void test_file_is_flat(void **state)
 	assert_true(store_verify(c->store, NULL, NULL, &verified));
 }
 
+/* Whatever the moment at which it ends: sets whose chunks are gone, and their series, are not there for ever. */
+static void test_reopened_is_flat(void **state)
+{
+	struct churn *c = *state;
+	size_t most = 0;
+	c->store = open_at(c, false);
+	for (int i = 0; i < 60; i++) {
+		deploy(c);
+		if (i % 3 == 2) {
+			store_free(c->store);
+			c->store = open_at(c, false);
+			same_as_fresh(c);
+		}
+		size_t series = store_series_count(c->store);
+		if (i < 24)
+			most = series > most ? series : most;
+		else
+			assert_true(series <= most);
+	}
+	struct store_stats stats;
+	store_stats(c->store, &stats);
+	assert_true(stats.sets < 20 * PODS);
+}
+
+/* What retention took does not come again from the log. */
+static void test_retained_stays_away(void **state)
+{
+	struct churn *c = *state;
+	c->chunk_rows = 4; /* rows and loose samples are left in the head, and hold the log */
+	c->store = open_at(c, false);
+	for (int i = 0; i < 12; i++) {
+		deploy(c);
+		same_as_fresh(c);
+	}
+}
+
 /* All samples of the last two deployments, each once. */
 static void look_at_memory(const struct churn *c)
 {
@@ -591,6 +627,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_file_is_flat, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reopened_is_flat, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_retained_stays_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_is_flat, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_targets_come_and_go, setup, teardown),

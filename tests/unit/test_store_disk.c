@@ -244,7 +244,7 @@ static void test_newest_of_sealed_is_known_again(void **state)
 struct reader {
 	struct store *store;
 	_Atomic bool stop, failed;
-	size_t selects;
+	_Atomic size_t selects;
 };
 
 static void *read_on(void *context)
@@ -289,6 +289,8 @@ static void test_readers_beside_the_writer(void **state)
 	}
 	append_rows(f, 0, 400);
 	for (int i = 0; i < 2; i++) {
+		while (!readers[i].selects) /* on a machine that has much to do */
+			usleep(1000);
 		readers[i].stop = true;
 		pthread_join(threads[i], NULL);
 		assert_false(readers[i].failed);
