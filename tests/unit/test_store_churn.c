@@ -29,12 +29,14 @@ struct churn {
 	struct series *rows[PODS][PAGE];
 	int deployment;
 	uint32_t chunk_rows;
+	int kept; /* deployments */
 };
 
 static int setup(void **state)
 {
 	struct churn *c = calloc(1, sizeof *c);
 	c->chunk_rows = CHUNK_ROWS;
+	c->kept = KEPT;
 	snprintf(c->folder, sizeof c->folder, "/tmp/goodput-churn-XXXXXX");
 	assert_non_null(mkdtemp(c->folder));
 	snprintf(c->path, sizeof c->path, "%s/s.db", c->folder);
@@ -59,7 +61,9 @@ static int teardown(void **state)
 static struct store *open_at(const struct churn *c, bool read_only)
 {
 	struct error e = { 0 };
-	const struct store_options options = { .read_only = read_only, .chunk_rows = c->chunk_rows, .retention_ms = KEPT * DEPLOY_MS };
+	const struct store_options options = {
+		.read_only = read_only, .chunk_rows = c->chunk_rows, .retention_ms = (int64_t)c->kept * DEPLOY_MS
+	};
 	struct store *s = store_open(c->path, &options, &e);
 	if (!s)
 		error_print(&e, stderr);
@@ -269,6 +273,7 @@ struct reader {
 	struct store *store;
 	_Atomic bool stop, failed;
 	_Atomic size_t selects;
+	pthread_mutex_t looking; /* what a query takes of memory is not counted */
 };
 
 static bool view_is_sound(const struct series_view *v)
@@ -298,6 +303,7 @@ static void *read_on(void *context)
 		size_t count;
 		int64_t oldest_ms, newest_ms;
 		struct matcher m;
+		pthread_mutex_lock(&r->looking);
 		matcher_init(&m, STR("instance"), MATCH_RE, STR("pod-.*-[0135]"), NULL);
 		store_lock_read(r->store);
 		bool some = store_bounds(r->store, &oldest_ms, &newest_ms);
@@ -320,6 +326,7 @@ static void *read_on(void *context)
 				r->failed = true;
 		matcher_fini(&m);
 		arena_reset(&arena);
+		pthread_mutex_unlock(&r->looking);
 		r->selects++;
 		usleep(500);
 	}
@@ -330,6 +337,7 @@ static void *read_on(void *context)
 static void reader_start(struct reader *r, pthread_t *thread, struct store *s)
 {
 	*r = (struct reader){ .store = s };
+	pthread_mutex_init(&r->looking, NULL);
 	assert_int_equal(pthread_create(thread, NULL, read_on, r), 0);
 }
 
@@ -339,6 +347,7 @@ static void reader_end(struct reader *r, pthread_t thread)
 		usleep(1000);
 	r->stop = true;
 	pthread_join(thread, NULL);
+	pthread_mutex_destroy(&r->looking);
 	assert_false(r->failed);
 }
 
@@ -363,7 +372,9 @@ static void long_run(struct churn *c, int warm, int deployments, void (*look)(co
 		deploy(c);
 		if (i % 4 == 3)
 			look(c);
+		pthread_mutex_lock(&r.looking);
 		size_t series = store_series_count(c->store), memory = memory_in_use();
+		pthread_mutex_unlock(&r.looking);
 		if (i < warm) {
 			most_series = series > most_series ? series : most_series;
 			most_memory = memory > most_memory ? memory : most_memory;
@@ -371,7 +382,7 @@ static void long_run(struct churn *c, int warm, int deployments, void (*look)(co
 			continue;
 		}
 		assert_true(series <= most_series);
-		assert_true(memory <= most_memory + most_memory / 4 + (1 << 20));
+		assert_true(memory <= most_memory + most_memory / 4 + (2 << 20));
 	}
 	reader_end(&r, thread);
 	assert_true(sink_forgotten(store_sink(c->store)) > forgotten);
@@ -401,6 +412,7 @@ static void test_reopened_is_flat(void **state)
 {
 	struct churn *c = *state;
 	size_t most = 0;
+	c->kept = 1; /* less than it takes until the group of a pod that ended silently is dissolved */
 	c->store = open_at(c, false);
 	for (int i = 0; i < 60; i++) {
 		deploy(c);
@@ -424,9 +436,20 @@ static void test_reopened_is_flat(void **state)
 static void test_retained_stays_away(void **state)
 {
 	struct churn *c = *state;
-	c->chunk_rows = 4; /* rows and loose samples are left in the head, and hold the log */
+	struct sink *sink;
+	struct series *slow[8];
+	c->kept = 1;
 	c->store = open_at(c, false);
+	sink = store_sink(c->store);
+	/* A page that comes once an hour is sealed every two hours: so long it holds the log. */
+	for (int i = 0; i < (int)ARRAY_LEN(slow); i++) {
+		struct labels *labels = labels_make(1000, PODS, i);
+		slow[i] = sink->ops->series(sink, labels, METRIC_GAUGE);
+		sink_hold(sink, slow[i], true);
+		labels_unref(labels);
+	}
 	for (int i = 0; i < 12; i++) {
+		assert_int_equal(sink->ops->append_row(sink, slow, (double[ARRAY_LEN(slow)]){ i }, ARRAY_LEN(slow), now_of(c) + 10), 0);
 		deploy(c);
 		same_as_fresh(c);
 	}
