@@ -29,14 +29,14 @@ struct churn {
 	struct series *rows[PODS][PAGE];
 	int deployment;
 	uint32_t chunk_rows;
-	int kept; /* deployments */
+	int64_t retention_ms;
 };
 
 static int setup(void **state)
 {
 	struct churn *c = calloc(1, sizeof *c);
 	c->chunk_rows = CHUNK_ROWS;
-	c->kept = KEPT;
+	c->retention_ms = KEPT * DEPLOY_MS;
 	snprintf(c->folder, sizeof c->folder, "/tmp/goodput-churn-XXXXXX");
 	assert_non_null(mkdtemp(c->folder));
 	snprintf(c->path, sizeof c->path, "%s/s.db", c->folder);
@@ -61,9 +61,7 @@ static int teardown(void **state)
 static struct store *open_at(const struct churn *c, bool read_only)
 {
 	struct error e = { 0 };
-	const struct store_options options = {
-		.read_only = read_only, .chunk_rows = c->chunk_rows, .retention_ms = (int64_t)c->kept * DEPLOY_MS
-	};
+	const struct store_options options = { .read_only = read_only, .chunk_rows = c->chunk_rows, .retention_ms = c->retention_ms };
 	struct store *s = store_open(c->path, &options, &e);
 	if (!s)
 		error_print(&e, stderr);
@@ -412,7 +410,7 @@ static void test_reopened_is_flat(void **state)
 {
 	struct churn *c = *state;
 	size_t most = 0;
-	c->kept = 1; /* less than it takes until the group of a pod that ended silently is dissolved */
+	c->retention_ms = DEPLOY_MS; /* less than it takes until the group of a pod that ended silently is dissolved */
 	c->store = open_at(c, false);
 	for (int i = 0; i < 60; i++) {
 		deploy(c);
@@ -438,10 +436,10 @@ static void test_retained_stays_away(void **state)
 	struct churn *c = *state;
 	struct sink *sink;
 	struct series *slow[8];
-	c->kept = 1;
+	c->retention_ms = 60000;
 	c->store = open_at(c, false);
 	sink = store_sink(c->store);
-	/* A page that comes once an hour is sealed every two hours: so long it holds the log. */
+	/* A page that comes once an hour is sealed when it comes again: so long it holds the log. */
 	for (int i = 0; i < (int)ARRAY_LEN(slow); i++) {
 		struct labels *labels = labels_make(1000, PODS, i);
 		slow[i] = sink->ops->series(sink, labels, METRIC_GAUGE);
