@@ -35,6 +35,15 @@ void *mem_zalloc(size_t count, size_t size)
 	return block;
 }
 
+void *mem_aligned(size_t size)
+{
+	void *block = aligned_alloc(size, size);
+
+	if (!block)
+		mem_exhausted(1, size);
+	return memset(block, 0, size);
+}
+
 void *mem_resize(void *old, size_t count, size_t size)
 {
 	size_t total;

@@ -8,6 +8,8 @@
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 /* Zeroed; checks count * size for overflow. */
 void *mem_zalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/* Zeroed, at an address that is a multiple of the size, a power of two. */
+void *mem_aligned(size_t size) __attribute__((malloc, returns_nonnull));
 /* realloc of count * size bytes, overflow checked. */
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
 char *mem_copy(const void *bytes, size_t size) __attribute__((malloc, returns_nonnull)); /* plus a final '\0' */

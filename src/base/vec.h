@@ -24,6 +24,15 @@
 		(v)->items[(v)->count++] = (__VA_ARGS__);                                                                                  \
 	} while (0)
 
+/* Gives back what is not used, when that is more than half. */
+#define VEC_TIGHTEN(v)                                                                                                                     \
+	do {                                                                                                                               \
+		if ((v)->cap > 16 && (v)->count < (v)->cap / 2) {                                                                          \
+			(v)->cap = (v)->count + (v)->count / 4 + 4;                                                                        \
+			(v)->items = mem_resize((v)->items, (v)->cap, sizeof *(v)->items);                                                 \
+		}                                                                                                                          \
+	} while (0)
+
 #define VEC_FREE(v)                                                                                                                        \
 	do {                                                                                                                               \
 		mem_free((v)->items);                                                                                                      \

@@ -250,7 +250,8 @@ struct remote_receiver {
 	struct sink *sink;
 	/* Encoded labels → struct series; `refused` for labels that no series may have. */
 	struct map known;
-	size_t known_at; /* the one found last: senders keep their order */
+	uint64_t forgotten; /* of the sink, when they were valid */
+	size_t known_at;    /* the one found last: senders keep their order */
 	struct buf message;
 	VEC(struct part) parts;
 	VEC(struct remote_sample) samples;
@@ -462,10 +463,11 @@ bool remote_receiver_ingest(struct remote_receiver *r, struct str body, struct r
 	*tally = (struct remote_tally){ 0 };
 	buf_reset(&r->message);
 	r->parts.count = r->samples.count = 0;
+	if (r->forgotten != sink_forgotten(r->sink) || r->known.count > SERIES_KNOWN_MAX)
+		map_clear(&r->known);
+	r->forgotten = sink_forgotten(r->sink);
 	if (!snappy_decode(body, REMOTE_WRITE_MAX, &r->message, e) || !series_walk(buf_str(&r->message), false, series_collect, &in, e))
 		return false;
-	if (r->known.count > SERIES_KNOWN_MAX)
-		map_clear(&r->known);
 	parts_store(&in);
 	return true;
 }

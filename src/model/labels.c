@@ -100,6 +100,8 @@ struct labels *labels_ref(const struct labels *l)
 {
 	struct labels *held = (struct labels *)l;
 
+	if (held->refs == LABELS_IN_ARENA)
+		return labels_new(held->items, held->count);
 	held->refs++;
 	return held;
 }
@@ -108,7 +110,7 @@ void labels_unref(const struct labels *l)
 {
 	struct labels *held = (struct labels *)l;
 
-	if (held && --held->refs == 0)
+	if (held && held->refs != LABELS_IN_ARENA && --held->refs == 0)
 		mem_free(held);
 }
 

@@ -18,9 +18,10 @@ struct label {
 struct labels {
 	uint64_t hash; /* of all pairs, in order */
 	uint32_t count;
-	uint32_t refs;
+	uint32_t refs; /* LABELS_IN_ARENA: it goes with its arena; who refers to it gets a copy */
 	struct label items[];
 };
+enum { LABELS_IN_ARENA = 0 };
 
 /* Any order; an empty value is dropped; of a name given twice the last one wins. */
 struct labels *labels_new(const struct label *pairs, size_t count);

@@ -2,6 +2,7 @@
 #ifndef GOODPUT_MODEL_SINK_H
 #define GOODPUT_MODEL_SINK_H
 
+#include "base/arena.h"
 #include "model/labels.h"
 #include "model/series.h"
 
@@ -24,7 +25,8 @@ struct sink {
 	const struct sink_ops *ops;
 };
 struct sink_ops {
-	/* The series of these labels, made when new. Valid for the sink's life. */
+	/* The series of these labels, made when new. It lasts until the sink forgets, which it does between calls of its owner's, never
+	 * during one of these; longer when it is held. */
 	struct series *(*series)(struct sink *sink, const struct labels *labels, enum metric_type type);
 	enum append_status (*append)(struct sink *sink, struct series *series, int64_t t_ms, double value);
 	/* One scrape: values[i] of series[i], all at t_ms. Returns how many were refused. */
@@ -32,7 +34,25 @@ struct sink_ops {
 	/* Samples of any series, in this order: statuses[i] (enum append_status) is what became of samples[i]. May be NULL: call
 	 * sink_append_many. */
 	void (*append_many)(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses);
+	/* A series that is held is not forgotten: once more, or once less. NULL: none ever is. */
+	void (*hold)(struct sink *sink, struct series *series, bool held);
+	/* How often the sink has forgotten series: when this changed, pointers to those that are not held are to be thrown away. NULL:
+	 * never. */
+	uint64_t (*forgotten)(const struct sink *sink);
+	/* What a series is called, in the arena. NULL: not to be had. */
+	struct labels *(*labels)(const struct sink *sink, struct arena *arena, const struct series *series);
 };
+
+static inline void sink_hold(struct sink *sink, struct series *series, bool held)
+{
+	if (sink->ops->hold)
+		sink->ops->hold(sink, series, held);
+}
+
+static inline uint64_t sink_forgotten(const struct sink *sink)
+{
+	return sink->ops->forgotten ? sink->ops->forgotten(sink) : 0;
+}
 
 static inline void sink_append_many(struct sink *sink, const struct sink_sample *samples, size_t count, uint8_t *statuses)
 {

@@ -27,8 +27,8 @@ struct backend_ops {
 	bool (*label_values)(struct backend *b, struct arena *arena, struct str label, const struct matcher *matchers, size_t matcher_count,
 		int64_t from_ms, int64_t to_ms, struct str **values, size_t *count, struct error *e);
 	/* Series in windows, as store_fold has them (store/store.h). NULL, or false: not to be had here, `select` is. */
-	bool (*fold)(struct backend *b, const struct store_selection *selections, size_t count, const struct series_windows *windows,
-		bool falls, series_fold_visit *visit);
+	bool (*fold)(struct backend *b, struct arena *labels, const struct store_selection *selections, size_t count,
+		const struct series_windows *windows, bool falls, series_fold_visit *visit);
 	void (*free)(struct backend *b);
 };
 

@@ -66,10 +66,10 @@ static bool embedded_label_values(struct backend *b, struct arena *arena, struct
 	return true;
 }
 
-static bool embedded_fold(struct backend *b, const struct store_selection *selections, size_t count, const struct series_windows *windows,
-	bool falls, series_fold_visit *visit)
+static bool embedded_fold(struct backend *b, struct arena *labels, const struct store_selection *selections, size_t count,
+	const struct series_windows *windows, bool falls, series_fold_visit *visit)
 {
-	return store_fold(store_of(b), selections, count, windows, falls, visit);
+	return store_fold(store_of(b), labels, selections, count, windows, falls, visit);
 }
 
 static void embedded_free(struct backend *b)

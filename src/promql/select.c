@@ -177,7 +177,7 @@ bool select_fold(struct evaluation *ev, const struct promql_node *const *ranges,
 		selections[i].context = contexts[i];
 	}
 	if (ok)
-		*done = ev->backend->ops->fold(ev->backend, selections, count, windows, falls, visit);
+		*done = ev->backend->ops->fold(ev->backend, ev->arena, selections, count, windows, falls, visit);
 	for (size_t i = 0; i < count; i++)
 		matchers_fini(made[i], selections[i].matcher_count);
 	return ok;

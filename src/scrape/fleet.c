@@ -16,21 +16,23 @@ void fleet_init(struct fleet *f, struct sink *sink)
 	map_init(&f->by_name);
 }
 
-static void target_free(struct target *t)
+/* `sink`: it keeps its series no longer for this target; NULL: it ends too. */
+static void target_free(struct sink *sink, struct target *t)
 {
 	collector_free(t->collector);
 	expo_reader_free(t->reader);
-	ingest_free(t->ingest);
+	ingest_free(sink, t->ingest);
 	labels_unref(t->labels);
 	VEC_FREE(&t->scrapes);
 	VEC_FREE(&t->health);
+	arena_fini(&t->text);
 	mem_free(t);
 }
 
 void fleet_fini(struct fleet *f)
 {
 	VEC_EACH (&f->targets, t)
-		target_free(*t);
+		target_free(NULL, *t);
 	VEC_FREE(&f->targets);
 	map_fini(&f->by_name);
 	arena_fini(&f->arena);
@@ -45,8 +47,9 @@ struct target *fleet_find(const struct fleet *f, struct str name)
 static struct target *target_new(struct fleet *f, struct str name, struct str url, struct labels *labels)
 {
 	struct target *t = NEW(struct target);
-	t->name = arena_str(&f->arena, name);
-	t->url = arena_str(&f->arena, url);
+	arena_init(&t->text);
+	t->name = arena_str(&t->text, name);
+	t->url = arena_str(&t->text, url);
 	t->labels = labels;
 	t->memory_limit_bytes = NAN;
 	t->reader = expo_reader_new();
@@ -79,6 +82,16 @@ void target_set_job(struct target *t, const struct job *job)
 	expo_reader_reset(t->reader); /* what its series were worth under the old rules is remembered there */
 }
 
+void fleet_set_sink(struct fleet *f, struct sink *sink)
+{
+	VEC_EACH (&f->targets, t) {
+		expo_reader_reset((*t)->reader);
+		ingest_free(f->sink, (*t)->ingest);
+		ingest_start(sink, *t);
+	}
+	f->sink = sink;
+}
+
 void fleet_remove(struct fleet *f, struct target *t, int64_t t_ms)
 {
 	if (t->scrapes.count > 0 && t_ms <= t->scrapes.items[t->scrapes.count - 1].t_ms)
@@ -92,7 +105,7 @@ void fleet_remove(struct fleet *f, struct target *t, int64_t t_ms)
 		at++;
 	memmove(&f->targets.items[at], &f->targets.items[at + 1], (f->targets.count - at - 1) * sizeof *f->targets.items);
 	f->targets.count--;
-	target_free(t);
+	target_free(f->sink, t);
 }
 
 /* Room for one line of detail while it is put together. */
@@ -115,29 +128,27 @@ static __attribute__((format(printf, 2, 3))) void detail_add(struct detail *d, c
 	va_end(args);
 }
 
-/* The detail in the fleet's arena; a target that fails the same way for a day holds the text once. */
-static struct str detail_keep(struct fleet *f, const struct target *t, const struct detail *d)
+/* The detail in the target's arena; a target that fails the same way for a day holds the text once. */
+static struct str detail_keep(struct target *t, const struct detail *d)
 {
 	struct str text = str_of(d->text, d->len);
 	if (d->len == 0)
 		return STR_EMPTY;
 	if (t->scrapes.count > 0 && str_eq(t->scrapes.items[t->scrapes.count - 1].detail, text))
 		return t->scrapes.items[t->scrapes.count - 1].detail;
-	return arena_str(&f->arena, text);
+	return arena_str(&t->text, text);
 }
 
-static const struct scrape_record *record_push(
-	struct fleet *f, struct target *t, struct scrape_record record, struct str when, const struct detail *d)
+static const struct scrape_record *record_push(struct target *t, struct scrape_record record, struct str when, const struct detail *d)
 {
-	record.when = when.len ? arena_str(&f->arena, when) : STR_EMPTY;
-	record.detail = detail_keep(f, t, d);
+	record.when = when.len ? arena_str(&t->text, when) : STR_EMPTY;
+	record.detail = detail_keep(t, d);
 	VEC_PUSH(&t->scrapes, record);
 	return &t->scrapes.items[t->scrapes.count - 1];
 }
 
 /* Nothing can be stored before the newest sample: the record says why this scrape has none. */
-static const struct scrape_record *refuse_old(
-	struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer)
+static const struct scrape_record *refuse_old(struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer)
 {
 	int64_t newest_ms = t->scrapes.items[t->scrapes.count - 1].t_ms;
 	struct detail d = { .len = 0 };
@@ -148,7 +159,7 @@ static const struct scrape_record *refuse_old(
 		detail_add(&d, "a second scrape at %s: refused", at);
 	else
 		detail_add(&d, "the clock went back: this scrape is of %s, the one before of %s: refused", at, newest);
-	return record_push(f, t,
+	return record_push(t,
 		(struct scrape_record){ .t_ms = newest_ms,
 			.outcome = SCRAPE_FAILED,
 			.status = answer->status,
@@ -158,16 +169,19 @@ static const struct scrape_record *refuse_old(
 }
 
 /* Lines that no page has had for long are remembered in vain: a target that makes up labels would fill the memory. */
-static void reader_tidy(struct expo_reader *r)
+static void reader_tidy(struct sink *sink, struct target *t)
 {
-	const struct expo_page *last = expo_reader_page(r);
-	if (last->series_known > 2 * last->sample_count + 8192)
-		expo_reader_reset(r);
+	const struct expo_page *last = expo_reader_page(t->reader);
+	if (last->series_known <= 2 * last->sample_count + 8192)
+		return;
+	expo_reader_reset(t->reader);
+	ingest_tidy(sink, t->ingest);
 }
 
-static const struct expo_page *page_read(struct target *t, struct str when, const struct http_answer *answer, struct str body)
+static const struct expo_page *page_read(
+	struct sink *sink, struct target *t, struct str when, const struct http_answer *answer, struct str body)
 {
-	reader_tidy(t->reader);
+	reader_tidy(sink, t);
 	char source[200];
 	int len = when.len ? snprintf(source, sizeof source, STR_FMT "@" STR_FMT, STR_ARG(t->name), STR_ARG(when))
 			   : snprintf(source, sizeof source, STR_FMT, STR_ARG(t->name));
@@ -225,7 +239,7 @@ static void end_series(struct fleet *f, struct target *t, int64_t t_ms, enum scr
 const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int64_t t_ms, struct str when, const struct http_answer *answer)
 {
 	if (t->scrapes.count > 0 && t_ms <= t->scrapes.items[t->scrapes.count - 1].t_ms)
-		return refuse_old(f, t, t_ms, when, answer);
+		return refuse_old(t, t_ms, when, answer);
 
 	struct scrape_class class;
 	struct detail detail = { .len = 0 };
@@ -233,7 +247,7 @@ const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int6
 	scrape_classify(answer, &class);
 	if (class.detail[0])
 		detail_add(&detail, "%s", class.detail);
-	const struct expo_page *page = class.page.len ? page_read(t, when, answer, class.page) : NULL;
+	const struct expo_page *page = class.page.len ? page_read(f->sink, t, when, answer, class.page) : NULL;
 	if (page) {
 		class_refine(&class, page, &detail);
 		ingest_page(f->sink, t, page, t_ms, &tally);
@@ -243,7 +257,7 @@ const struct scrape_record *fleet_ingest(struct fleet *f, struct target *t, int6
 	}
 	end_series(f, t, t_ms, class.outcome, page && class.outcome != SCRAPE_LIMIT);
 	ingest_report(f->sink, t, t_ms, outcome_is_up(class.outcome), answer->duration_s, &tally);
-	return record_push(f, t,
+	return record_push(t,
 		(struct scrape_record){ .t_ms = t_ms,
 			.outcome = class.outcome,
 			.status = answer->status,

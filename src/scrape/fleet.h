@@ -57,6 +57,7 @@ struct job;
 struct collector;
 
 struct target {
+	struct arena text;                 /* its name, URL, and what its records say: goes with it */
 	struct str name;                   /* what people call it: "pod-a", "localhost:8000"; unique in the fleet; the instance label */
 	struct str url;                    /* "" for recordings */
 	struct labels *labels;             /* target labels: job, instance, and static ones */
@@ -76,7 +77,7 @@ struct target {
 };
 
 struct fleet {
-	struct arena arena; /* names, details */
+	struct arena arena; /* what is not of one target */
 	VEC(struct target *) targets;
 	struct map by_name;
 	struct sink *sink;
@@ -90,6 +91,8 @@ struct target *fleet_target(struct fleet *f, struct str name, struct str url, st
 struct target *fleet_add(struct fleet *f, struct str name, struct str url, const struct labels *labels, const struct job *job);
 /* The target's job became another (a reload): the next page is read with its rules. Series that both make go on. */
 void target_set_job(struct target *t, const struct job *job);
+/* From now on samples go there, and the old sink is used no more: what targets knew of its series is forgotten. */
+void fleet_set_sink(struct fleet *f, struct sink *sink);
 /* Ends all its series at t_ms with stale markers, `up` and scrape_* too, and frees the target. */
 void fleet_remove(struct fleet *f, struct target *t, int64_t t_ms);
 struct target *fleet_find(const struct fleet *f, struct str name);

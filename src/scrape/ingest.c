@@ -18,17 +18,30 @@ static const char *const report_names[REPORT_COUNT] = {
 static struct ingest *ingest_new(void)
 {
 	struct ingest *in = NEW(struct ingest);
-	arena_init(&in->arena);
 	map_init(&in->by_store);
 	return in;
 }
 
-void ingest_free(struct ingest *in)
+static void nowhere_free(struct ingest *in)
+{
+	VEC_EACH (&in->nowhere, s)
+		mem_free(*s);
+	in->nowhere.count = 0;
+}
+
+void ingest_free(struct sink *sink, struct ingest *in)
 {
 	if (!in)
 		return;
-	arena_fini(&in->arena);
+	MAP_EACH (&in->by_store, entry) {
+		struct scraped *s = entry->value;
+		if (sink)
+			sink_hold(sink, s->store, false);
+		mem_free(s);
+	}
 	map_fini(&in->by_store);
+	nowhere_free(in);
+	VEC_FREE(&in->nowhere);
 	VEC_FREE(&in->row);
 	VEC_FREE(&in->row_scraped);
 	VEC_FREE(&in->values);
@@ -37,15 +50,29 @@ void ingest_free(struct ingest *in)
 	mem_free(in);
 }
 
-static struct scraped *scraped_of(struct ingest *in, struct series *store)
+static struct scraped *scraped_of(struct sink *sink, struct ingest *in, struct series *store)
 {
 	struct map_entry *entry = map_put(&in->by_store, str_of((const char *)&store, sizeof store), NULL);
 	if (!entry->value) {
-		struct scraped *s = ARENA_NEW(&in->arena, struct scraped);
+		struct scraped *s = NEW(struct scraped);
 		s->store = store;
+		sink_hold(sink, store, true);
 		entry->value = s;
 	}
 	return entry->value;
+}
+
+void ingest_tidy(struct sink *sink, struct ingest *in)
+{
+	nowhere_free(in);
+	MAP_EACH (&in->by_store, entry) {
+		struct scraped *s = entry->value;
+		if (s->live || s->reserved || (s->page && s->page == in->pages))
+			continue;
+		sink_hold(sink, s->store, false);
+		mem_free(s);
+		map_remove(&in->by_store, entry->key);
+	}
 }
 
 struct conflict {
@@ -156,9 +183,10 @@ static struct scraped *scraped_find(struct sink *sink, struct target *t, struct 
 	bool dropped;
 	struct labels *labels = labels_attach(exposed, t, &dropped);
 	if (labels && labels_fit(labels, t->job)) {
-		exposed->user = scraped_of(t->ingest, sink->ops->series(sink, labels, exposed->type));
+		exposed->user = scraped_of(sink, t->ingest, sink->ops->series(sink, labels, exposed->type));
 	} else {
-		struct scraped *none = ARENA_NEW(&t->ingest->arena, struct scraped);
+		struct scraped *none = NEW(struct scraped);
+		VEC_PUSH(&t->ingest->nowhere, none);
 		none->dropped = dropped;
 		none->against_limit = labels != NULL;
 		exposed->user = none;
@@ -340,7 +368,7 @@ void ingest_start(struct sink *sink, struct target *t)
 		labels_builder_set(&b, LABEL_NAME, str_from(report_names[i]));
 		struct labels *labels = labels_builder_build(&b);
 		t->ingest->report[i] = sink->ops->series(sink, labels, METRIC_GAUGE);
-		scraped_of(t->ingest, t->ingest->report[i])->reserved = true;
+		scraped_of(sink, t->ingest, t->ingest->report[i])->reserved = true;
 		labels_unref(labels);
 	}
 }

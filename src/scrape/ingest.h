@@ -20,8 +20,8 @@ struct scraped {
 enum report { REPORT_UP, REPORT_DURATION, REPORT_SAMPLES, REPORT_POST_RELABEL, REPORT_ADDED, REPORT_COUNT };
 
 struct ingest {
-	struct arena arena;  /* struct scraped; lives as long as the reader */
-	struct map by_store; /* pointer to the store's series → struct scraped */
+	struct map by_store;           /* pointer to the store's series, which is held → struct scraped */
+	VEC(struct scraped *) nowhere; /* what the reader knows that is not in the store */
 	struct series *report[REPORT_COUNT];
 	uint64_t pages;
 	/* The last page: series without own times, each once. */
@@ -44,7 +44,10 @@ struct ingest_tally {
 
 /* Makes t->ingest and the target's report series. */
 void ingest_start(struct sink *sink, struct target *t);
-void ingest_free(struct ingest *in);
+/* The sink, unless it is gone, need not keep the series any more. */
+void ingest_free(struct sink *sink, struct ingest *in);
+/* The reader was reset: what it knew that no page has had for long is known no more. */
+void ingest_tidy(struct sink *sink, struct ingest *in);
 /* Appends the page's samples at t_ms (or their own times). */
 void ingest_page(struct sink *sink, struct target *t, const struct expo_page *page, int64_t t_ms, struct ingest_tally *tally);
 /* After a whole page: what vanished gets stale markers. After a page with an error: what it had is live, the rest is neither ended nor

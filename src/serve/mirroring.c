@@ -134,12 +134,12 @@ static void store_renew(struct mirroring *m, int64_t now_ms)
 			sink->ops->append(sink, s, views[i].t[k], views[i].v[k]);
 	}
 	arena_fini(&arena);
+	fleet_set_sink(&d->fleet, sink);
 	judgement_drop(d); /* it points into the old one */
 	backend_free(d->judged_backend);
 	store_free(d->judged_store);
 	d->judged_store = fresh;
 	d->judged_backend = backend_embedded_new(fresh);
-	d->fleet.sink = sink;
 	bounded_renew(m->asked);
 	bounded_renew(m->rules);
 	m->looked_ms = 0;

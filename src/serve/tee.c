@@ -5,7 +5,6 @@
 
 /* A series, and as what each sender sends it. */
 struct tee_series {
-	const struct labels *labels;
 	uint64_t generation; /* of `sent_as` */
 	struct str *sent_as; /* one for each sender; ptr NULL: not sent */
 };
@@ -13,7 +12,8 @@ struct tee_series {
 struct tee {
 	struct sink sink;
 	struct sink *inner;
-	struct map by_inner; /* pointer to the series → struct tee_series */
+	struct map by_inner; /* pointer to the series → struct tee_series; what is known of those that something was sent of */
+	uint64_t forgotten;  /* of the inner sink, when they were valid */
 	struct sender *const *senders;
 	size_t sender_count;
 	uint64_t generation;
@@ -27,14 +27,23 @@ static struct str key_of(struct series *const *series)
 static struct series *tee_series(struct sink *sink, const struct labels *labels, enum metric_type type)
 {
 	struct tee *t = (struct tee *)sink;
-	struct series *series = t->inner->ops->series(t->inner, labels, type);
-	struct map_entry *entry = map_put(&t->by_inner, key_of(&series), NULL);
-	if (!entry->value) {
-		struct tee_series *s = NEW(struct tee_series);
-		s->labels = labels_ref(labels);
-		entry->value = s;
-	}
-	return series;
+	return t->inner->ops->series(t->inner, labels, type);
+}
+
+static void tee_hold(struct sink *sink, struct series *series, bool held)
+{
+	sink_hold(((struct tee *)sink)->inner, series, held);
+}
+
+static uint64_t tee_forgotten(const struct sink *sink)
+{
+	return sink_forgotten(((const struct tee *)sink)->inner);
+}
+
+static struct labels *tee_labels(const struct sink *sink, struct arena *arena, const struct series *series)
+{
+	const struct sink *inner = ((const struct tee *)sink)->inner;
+	return inner->ops->labels(inner, arena, series);
 }
 
 static void series_forget(struct tee_series *s, size_t count)
@@ -45,27 +54,44 @@ static void series_forget(struct tee_series *s, size_t count)
 	s->sent_as = NULL;
 }
 
-static void series_encode(struct tee *t, struct tee_series *s)
+static void series_encode(struct tee *t, const struct series *series, struct tee_series *s)
 {
+	struct arena arena;
 	struct buf out;
+	arena_init(&arena);
 	buf_init(&out, SIZE_MAX);
+	const struct labels *labels = t->inner->ops->labels(t->inner, &arena, series);
 	s->sent_as = mem_zalloc(t->sender_count, sizeof *s->sent_as);
 	for (size_t i = 0; i < t->sender_count; i++) {
 		buf_reset(&out);
-		if (sender_labels(t->senders[i], s->labels, &out))
+		if (sender_labels(t->senders[i], labels, &out))
 			s->sent_as[i] = str_of(mem_copy(out.ptr, out.len), out.len);
 	}
 	s->generation = t->generation;
 	buf_fini(&out);
+	arena_fini(&arena);
+}
+
+static void known_drop(struct tee *t)
+{
+	MAP_EACH (&t->by_inner, entry) {
+		series_forget(entry->value, t->sender_count);
+		mem_free(entry->value);
+	}
+	map_fini(&t->by_inner);
+	map_init(&t->by_inner);
 }
 
 static void give(struct tee *t, struct series *series, int64_t t_ms, double value)
 {
-	struct tee_series *s = map_get(&t->by_inner, key_of(&series));
-	if (!s)
-		return;
+	/* Another series can be where one that was forgotten stood. */
+	if (t->forgotten != sink_forgotten(t->inner))
+		known_drop(t);
+	t->forgotten = sink_forgotten(t->inner);
+	struct map_entry *entry = map_put(&t->by_inner, key_of(&series), NULL);
+	struct tee_series *s = entry->value = entry->value ? entry->value : NEW(struct tee_series);
 	if (s->generation != t->generation || !s->sent_as)
-		series_encode(t, s);
+		series_encode(t, series, s);
 	for (size_t i = 0; i < t->sender_count; i++)
 		if (s->sent_as[i].ptr)
 			sender_add(t->senders[i], s->sent_as[i], t_ms, value);
@@ -101,7 +127,7 @@ static void tee_append_many(struct sink *sink, const struct sink_sample *samples
 
 struct tee *tee_new(struct sink *inner)
 {
-	static const struct sink_ops ops = { tee_series, tee_append, tee_append_row, tee_append_many };
+	static const struct sink_ops ops = { tee_series, tee_append, tee_append_row, tee_append_many, tee_hold, tee_forgotten, tee_labels };
 	struct tee *t = NEW(struct tee);
 	t->sink.ops = &ops;
 	t->inner = inner;
@@ -113,13 +139,7 @@ void tee_free(struct tee *t)
 {
 	if (!t)
 		return;
-	MAP_EACH (&t->by_inner, entry) {
-		struct tee_series *s = entry->value;
-		series_forget(s, t->sender_count);
-		labels_unref(s->labels);
-		mem_free(s);
-	}
-	map_fini(&t->by_inner);
+	known_drop(t);
 	mem_free(t);
 }
 

@@ -8,8 +8,6 @@
 enum {
 	CHUNK_MS_MOST = 2 * 3600 * 1000,
 	COMMITS_MOST = 2 * 3600, /* one a second */
-	BATCH_SERIES = 4096,
-	DEAD_LEAST = 1000, /* series without samples that are worth writing the others anew */
 	LOOSE_SET = 256,
 	INSTANCE_LEAST = 32, /* series of one instance that are worth a set */
 	INSTANCE_SET = 2048,
@@ -42,72 +40,55 @@ static void put_number(struct buf *out, uint64_t u)
 }
 
 /* A series names what differs from the one before: the labels are sorted, and mostly the same. Deflate finds the rest. */
-static void series_pack(struct disk *disk, const struct series *series, struct buf *out)
+static void series_pack(struct store *s, const struct series *series, struct buf *out)
 {
-	put_number(out, series_key(disk, series->id));
+	const struct index *x = &s->index;
+	size_t count = index_label_count(x, series->id);
+
+	put_number(out, series_key(s->disk, series->id));
 	put_number(out, series->type);
-	put_number(out, series->labels->count);
-	for (uint32_t i = 0; i < series->labels->count; i++) {
-		put_text(out, series->labels->items[i].name);
-		put_text(out, series->labels->items[i].value);
+	put_number(out, count);
+	for (size_t i = 0; i < count; i++) {
+		put_text(out, index_pair(x, series->id, i)->name);
+		put_text(out, index_pair(x, series->id, i)->value);
 	}
 }
 
-static bool batch_write(struct disk *disk, uint32_t first_key, struct error *e)
+bool batch_end(struct disk *disk, struct batch *batch, struct error *e)
 {
+	if (!batch->count)
+		return true;
 	buf_reset(&disk->packed);
 	compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
 	sqlite3_stmt *statement = database_use(&disk->writer, ST_SERIES_ADD);
-	sqlite3_bind_int64(statement, 1, first_key);
+	sqlite3_bind_int64(statement, 1, batch->first_key);
 	database_bind_blob(statement, 2, buf_str(&disk->packed));
+	VEC_PUSH(&disk->new_batches, batch->first_key);
+	batch->count = 0;
 	return database_run(&disk->writer, statement, e);
 }
 
-static bool is_dead(const struct series *series)
-{
-	return series->place == NO_PLACE && !series->count;
-}
-
-/* Series from `id` on, in batches; without the dead ones when they are to go. */
-static bool series_write(struct store *s, size_t id, bool living_only, struct error *e)
+bool batch_add(struct store *s, struct batch *batch, size_t id, struct error *e)
 {
 	struct disk *disk = s->disk;
 
-	while (id < s->series_count) {
-		uint32_t first_key = 0;
-		size_t count = 0;
+	if (!batch->count++) {
 		buf_reset(&disk->data);
-		for (; id < s->series_count && count < BATCH_SERIES; id++) {
-			if (living_only && is_dead(series_at(s, id)))
-				continue;
-			if (!count++)
-				first_key = series_key(disk, (uint32_t)id);
-			series_pack(disk, series_at(s, id), &disk->data);
-		}
-		if (count && !batch_write(disk, first_key, e))
-			return false;
+		batch->first_key = series_key(disk, (uint32_t)id);
 	}
-	return true;
+	series_pack(s, series_at(s, id), &disk->data);
+	return batch->count < BATCH_SERIES || batch_end(disk, batch, e);
 }
 
-bool disk_has_dead_series(const struct store *s)
+static bool series_write(struct store *s, struct error *e)
 {
-	size_t dead = 0;
+	struct batch batch = { 0 };
 
-	for (size_t id = 0; id < s->series_count; id++)
-		dead += is_dead(series_at(s, id));
-	return dead >= DEAD_LEAST && dead > s->series_count / 4;
-}
-
-bool disk_bury_series(struct store *s, struct error *e)
-{
-	struct disk *disk = s->disk;
-
-	if (database_do(&disk->writer, ST_BEGIN, e) && database_do(&disk->writer, ST_SERIES_DROP, e) && series_write(s, 0, true, e) &&
-		database_do(&disk->writer, ST_COMMIT, e))
-		return true;
-	database_do(&disk->writer, ST_ROLLBACK, NULL);
-	return false;
+	s->disk->new_batches.count = 0;
+	for (size_t id = s->disk->series_stored; id < s->series_count; id++)
+		if (!batch_add(s, &batch, id, e))
+			return false;
+	return batch_end(s->disk, &batch, e);
 }
 
 static bool set_write(struct disk *disk, const struct set *set, struct error *e)
@@ -184,27 +165,34 @@ static bool loose_is_due(const struct store *s)
 					      is_due_by_age(s, disk->loose_log_first, disk->loose_log_start));
 }
 
-static int compare_series(const void *a, const void *b)
-{
-	return labels_cmp((*(struct series *const *)a)->labels, (*(struct series *const *)b)->labels);
-}
+struct homeless { /* a loose series that is in no set */
+	struct series *series;
+	const struct labels *labels;
+	struct str instance;
+};
 
-static struct str instance_of(const struct series *series)
+static int compare_labels(const void *a, const void *b)
 {
-	return labels_get(series->labels, STR("instance"));
+	return labels_cmp(((const struct homeless *)a)->labels, ((const struct homeless *)b)->labels);
 }
 
 static int compare_instances(const void *a, const void *b)
 {
-	int order = str_cmp(instance_of(*(struct series *const *)a), instance_of(*(struct series *const *)b));
+	int order = str_cmp(((const struct homeless *)a)->instance, ((const struct homeless *)b)->instance);
 
-	return order ? order : compare_series(a, b);
+	return order ? order : compare_labels(a, b);
 }
 
-static void sets_make(struct store *s, struct series **members, size_t count, size_t most)
+static void sets_make(struct store *s, const struct homeless *homeless, size_t count, size_t most)
 {
-	for (size_t i = 0; i < count; i += most)
-		set_of(s, members + i, count - i < most ? count - i : most);
+	struct series **members = mem_resize(NULL, most, sizeof *members);
+
+	for (size_t i = 0, taken; i < count; i += taken) {
+		for (taken = 0; taken < most && i + taken < count; taken++)
+			members[taken] = homeless[i + taken].series;
+		set_of(s, members, taken);
+	}
+	mem_free(members);
 }
 
 /* Loose series are sealed in the set where they were last; those that were in none make new ones: many of one instance by themselves, since
@@ -212,16 +200,21 @@ static void sets_make(struct store *s, struct series **members, size_t count, si
 static void loose_find_homes(struct store *s)
 {
 	struct disk *disk = s->disk;
-	struct series **homeless = mem_resize(NULL, disk->loose.count + 1, sizeof *homeless);
+	struct homeless *homeless = mem_resize(NULL, disk->loose.count + 1, sizeof *homeless);
 	size_t count = 0, few = 0, run;
+	struct arena arena;
 
-	VEC_EACH (&disk->loose, series)
-		if ((*series)->place == NO_PLACE)
-			homeless[count++] = *series;
+	arena_init(&arena);
+	VEC_EACH (&disk->loose, series) {
+		if ((*series)->place != NO_PLACE)
+			continue;
+		const struct labels *labels = series_labels(s, &arena, *series);
+		homeless[count++] = (struct homeless){ *series, labels, labels_get(labels, STR("instance")) };
+	}
 	qsort(homeless, count, sizeof *homeless, compare_instances);
 	for (size_t i = 0; i < count; i += run) {
-		struct str instance = instance_of(homeless[i]);
-		for (run = 1; i + run < count && str_eq(instance_of(homeless[i + run]), instance); run++)
+		struct str instance = homeless[i].instance;
+		for (run = 1; i + run < count && str_eq(homeless[i + run].instance, instance); run++)
 			;
 		if (instance.len && run >= INSTANCE_LEAST) {
 			sets_make(s, homeless + i, run, INSTANCE_SET);
@@ -230,8 +223,9 @@ static void loose_find_homes(struct store *s)
 		memmove(homeless + few, homeless + i, run * sizeof *homeless);
 		few += run;
 	}
-	qsort(homeless, few, sizeof *homeless, compare_series);
+	qsort(homeless, few, sizeof *homeless, compare_labels);
 	sets_make(s, homeless, few, LOOSE_SET);
+	arena_fini(&arena);
 	mem_free(homeless);
 }
 
@@ -324,7 +318,7 @@ static bool write_all(struct store *s, const struct sealing *due, uint64_t *need
 {
 	struct disk *disk = s->disk;
 
-	if (!series_write(s, disk->series_stored, false, e) || !sets_write(disk, e) || !log_write(disk, e))
+	if (!series_write(s, e) || !sets_write(disk, e) || !log_write(disk, e))
 		return false;
 	VEC_EACH (due, set)
 		if (!set_seal(s, *set, e))
@@ -332,7 +326,7 @@ static bool write_all(struct store *s, const struct sealing *due, uint64_t *need
 	return log_trim(disk, due, needed, e) && database_do(&disk->writer, ST_COMMIT, e);
 }
 
-static void loose_tidy(struct disk *disk)
+void loose_tidy(struct disk *disk)
 {
 	size_t kept = 0;
 
@@ -357,6 +351,8 @@ static void committed(struct store *s, struct sealing *due, uint64_t needed)
 	for (size_t i = disk->sets.count; i-- > 0 && (!disk->sets.items[i] || !disk->sets.items[i]->stored);)
 		if (disk->sets.items[i])
 			disk->sets.items[i]->stored = true;
+	VEC_EACH (&disk->new_batches, first)
+		VEC_PUSH(&disk->batches, *first);
 	disk->series_stored = s->series_count;
 	disk->log_oldest = needed;
 	disk->log_written += disk->records.len;

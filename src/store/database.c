@@ -32,7 +32,7 @@ static const char *const texts[ST_COUNT] = {
 	[ST_ROLLBACK] = "ROLLBACK",
 	[ST_SERIES_ADD] = "INSERT INTO series VALUES (?1, ?2)",
 	[ST_SERIES_ALL] = "SELECT id, batch FROM series ORDER BY id",
-	[ST_SERIES_DROP] = "DELETE FROM series",
+	[ST_SERIES_DROP] = "DELETE FROM series WHERE id = ?1",
 	[ST_SET_ADD] = "INSERT INTO sets VALUES (?1, ?2)",
 	[ST_SET_ALL] = "SELECT id, members FROM sets ORDER BY id",
 	[ST_SET_DROP] = "DELETE FROM sets WHERE id = ?1",

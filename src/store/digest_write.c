@@ -167,6 +167,7 @@ static bool digest_write(struct store *s, struct set *set, size_t first, size_t 
 	struct writing w = { disk, set->chunks.items[first + count - 1].id, e };
 	struct buf entries;
 
+	set_above(s, set);
 	buf_init(&entries, COMPRESS_MAX);
 	bool ok = database_do(&disk->writer, ST_BEGIN, e) && digest_make(disk, set, first, count, &entries, section_write, &w, e) &&
 		  head_write(disk, set, w.digest, count, buf_str(&entries), e) && database_do(&disk->writer, ST_COMMIT, e);

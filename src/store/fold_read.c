@@ -189,10 +189,13 @@ static void track_end(struct folding *f, struct track *x)
 static void track_visit(struct folding *f, const struct track *x)
 {
 	const struct fold_times *times = x->own ? x->own : &x->part->times;
-	const struct series_fold fold = { x->series->labels, times->count, times->t_first, times->t_last, times->id, x->values.first,
-		x->values.last, x->values.falls.items, x->values.falls.count };
+	if (x->odd || f->stopped)
+		return;
+	const struct labels *labels = series_labels(f->store, f->request->arena, x->series);
+	const struct series_fold fold = { labels, times->count, times->t_first, times->t_last, times->id, x->values.first, x->values.last,
+		x->values.falls.items, x->values.falls.count };
 
-	for (size_t i = 0; i < f->request->count && !x->odd && !f->stopped; i++)
+	for (size_t i = 0; i < f->request->count && !f->stopped; i++)
 		if (x->selections >> i & 1)
 			f->stopped = !f->request->visit(f->request->selections[i].context, &fold);
 }
@@ -220,12 +223,12 @@ static void home_fold(struct folding *f, struct part *home)
 
 /* ---- those that are read sample by sample ---- */
 
-static void view_fold(struct folding *f, const struct series_view *view, uint32_t selections)
+static void view_fold(struct folding *f, const struct series_view *view, const struct track *odd)
 {
-	struct track x = { .selections = selections };
+	struct track x = { .selections = odd->selections };
 	struct part part = { 0 };
 	double *v = arena_alloc(&f->home, view->count * sizeof *v);
-	const struct series shown = { .labels = view->labels };
+	const struct series shown = { .id = odd->series->id, .hash = odd->series->hash };
 
 	memcpy(v, view->v, view->count * sizeof *v);
 	x.series = &shown;
@@ -261,9 +264,9 @@ static void odd_fold(struct folding *f)
 	struct series_view *views = disk_select(f->store, &f->scratch, ids, id_count, w->first_end_ms - w->range_ms + 1,
 		w->first_end_ms + (int64_t)(w->count - 1) * w->step_ms, &count);
 	for (size_t i = 0; i < count && !f->stopped; i++) {
-		while (odd[at]->series->labels != views[i].labels)
+		while (!index_has(&f->store->index, odd[at]->series->id, views[i].labels))
 			at++;
-		view_fold(f, &views[i], odd[at]->selections);
+		view_fold(f, &views[i], odd[at]);
 	}
 }
 

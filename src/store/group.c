@@ -138,8 +138,7 @@ int64_t group_series_newest(const struct group *g, uint32_t column, double *valu
 	return INT64_MIN;
 }
 
-/* What the rows said last is what later appends are compared with. */
-static void series_learn_newest(struct series *series)
+void series_learn_newest(struct series *series)
 {
 	double value;
 	int64_t t = group_series_newest(series->group, series->column, &value);
@@ -148,7 +147,7 @@ static void series_learn_newest(struct series *series)
 		return;
 	series->newest_ms = t;
 	series->newest_value = value;
-	series->flags |= SERIES_WRITTEN;
+	series->flags = (uint8_t)((series->flags | SERIES_WRITTEN) & ~SERIES_UNSURE);
 }
 
 void group_forget(struct group *g, uint32_t rows)
@@ -230,6 +229,23 @@ void group_sealed(struct store *s, struct group *g)
 	group_free(g);
 }
 
+void groups_dissolve(struct store *s, int64_t before_ms)
+{
+	struct disk *disk = s->disk;
+
+	pthread_rwlock_wrlock(&s->lock);
+	for (size_t i = disk->groups.count; i-- > 0;) {
+		struct group *g = disk->groups.items[i];
+		if (g->rows || g->newest_ms >= before_ms)
+			continue;
+		group_release(g, true);
+		disk->groups.items[i] = disk->groups.items[--disk->groups.count];
+		g->set->group = NULL;
+		group_free(g);
+	}
+	pthread_rwlock_unlock(&s->lock);
+}
+
 /* ---- loose samples ---- */
 
 void loose_note(struct disk *disk, struct series *series, int64_t t_ms)
@@ -256,6 +272,7 @@ static void group_detach(struct series *series)
 
 enum append_status disk_append(struct store *s, struct series *series, int64_t t_ms, double value)
 {
+	series_ask(s, series, t_ms);
 	if (series->group && !(series->flags & SERIES_DETACHED)) {
 		series_learn_newest(series);
 		if (!(series->flags & SERIES_WRITTEN) || t_ms > series->newest_ms)

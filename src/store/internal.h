@@ -22,7 +22,8 @@ struct disk;
 enum {
 	SERIES_WRITTEN = 1,
 	SERIES_DETACHED = 2, /* of a group's rows no more, until the group is sealed */
-	SERIES_TAKEN = 4     /* its loose samples are in a chunk of the open transaction */
+	SERIES_TAKEN = 4,    /* its loose samples are in a chunk of the open transaction */
+	SERIES_UNSURE = 8    /* its newest sample is not newer than newest_ms: the file knows when it was */
 };
 #define NO_PLACE UINT32_MAX
 
@@ -33,29 +34,40 @@ struct series {
 	uint32_t count, cap;
 	int64_t newest_ms; /* of loose samples and of what was on disk; the rows of a group have their own */
 	double newest_value;
-	const struct labels *labels;
+	uint64_t hash; /* of its labels, which are in the index */
 	struct group *group;
-	uint32_t id, column; /* column in the group */
+	uint32_t id, column; /* column in the group; the id falls when others are forgotten */
 	uint32_t place;      /* head of the list of its places; its home is the first */
 	uint8_t type, flags;
+	uint16_t holds; /* who keeps a pointer to it; HOLDS_MOST: for ever */
 } __attribute__((aligned(64)));
+enum { HOLDS_MOST = UINT16_MAX };
 
 static inline double *series_values(const struct series *series)
 {
 	return (double *)(series->t + series->cap);
 }
 
+/* Series stay where they are born, next to those that came with them: a page's next one is in the next line. A slab is aligned to its
+ * size, so that a series finds its own; one that is empty is freed. */
+enum { SLAB_BYTES = 32768, SLAB_LINES = SLAB_BYTES / 64, SLAB_SERIES = SLAB_LINES - 2 };
 struct slab {
-	void *block; /* as allocated; the series start at the first line in it */
-	struct series *series;
+	uint64_t taken[SLAB_LINES / 64]; /* a bit for each line, the head's too */
+	struct slab *next, *before;      /* of those with room */
+	uint32_t count;
+	struct series series[SLAB_SERIES];
 };
+_Static_assert(sizeof(struct slab) == SLAB_BYTES, "a slab fills its block");
 
 struct store {
 	struct sink sink;
 	struct index index;
-	VEC(struct slab) slabs; /* of the series, by id */
-	size_t series_count;
-	uint32_t *slots; /* hash table over labels: id + 1, 0 = free */
+	struct series **by_id;
+	size_t series_count, series_cap;
+	struct slab *roomy; /* slabs with room */
+	uint64_t forgotten; /* how often series were forgotten */
+	size_t left;        /* about as many may have gone without samples since it was looked */
+	uint32_t *slots;    /* hash table over labels: id + 1, 0 = free */
 	size_t slot_count;
 	size_t sample_count, refused;
 	int64_t oldest_ms, newest_ms;
@@ -65,18 +77,33 @@ struct store {
 	struct disk *disk; /* NULL: in memory */
 };
 
-enum { SLAB_SERIES = 512 };
 static inline struct series *series_at(const struct store *s, size_t id)
 {
-	return &s->slabs.items[id / SLAB_SERIES].series[id % SLAB_SERIES];
+	return s->by_id[id];
+}
+/* Its labels, all in the arena. */
+static inline struct labels *series_labels(const struct store *s, struct arena *arena, const struct series *series)
+{
+	return index_labels(&s->index, arena, series->id, series->hash);
 }
 
 /* store.c */
+/* The hash table over labels anew, as large as it is to be. */
+void slots_renew(struct store *s);
 struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type);
 enum append_status series_append(struct series *series, int64_t t_ms, double value); /* loose */
 /* Forgets loose samples [0, count); gives memory back when little is left of it. */
 void series_drop(struct series *series, size_t count);
 void store_count(struct store *s, int64_t t_ms, size_t samples);
+
+/* slabs.c */
+struct series *slab_take(struct store *s);
+void slab_give(struct store *s, struct series *series);
+void slabs_free(struct store *s);
+
+/* forget.c: when those that have no samples and are not held have become an eighth, they leave the file and memory. False: nothing changed.
+ */
+bool store_forget(struct store *s, struct error *e);
 
 /* retain_memory.c */
 void memory_retain(struct store *s, int64_t now_ms);
@@ -95,7 +122,7 @@ struct set {
 	uint32_t number; /* in disk.sets; its key in the file is one more */
 	uint32_t count;
 	struct series **members; /* as stored: buckets of one histogram side by side, rising */
-	bool *above;             /* members[i] is the bucket above members[i - 1] */
+	bool *above;             /* members[i] is the bucket above members[i - 1]; NULL: set_above was not asked */
 	uint32_t *starts;        /* section i: members [starts[i], starts[i + 1]) */
 	uint32_t section_count;
 	VEC(struct chunk) chunks;  /* in the order in which they were sealed */
@@ -117,6 +144,7 @@ struct set *set_of(struct store *s, struct series **members, size_t count);
 /* A set as the file has it: members in storage order, sections as given. */
 struct set *set_restore(
 	struct store *s, uint32_t number, struct series *const *members, size_t count, const uint32_t *starts, size_t section_count);
+const bool *set_above(const struct store *s, struct set *set);
 void set_add_chunk(struct set *set, const struct chunk *chunk);
 /* Chunks [first, end) are all that can have samples in [from_ms, to_ms]; others may be among them. */
 struct chunk_range {
@@ -188,8 +216,12 @@ int64_t group_interval(const struct group *g);
 void group_push(struct store *s, struct group *g, int64_t t_ms, const uint64_t *absent, size_t samples);
 /* All rows are in chunks. A group whose rows did not fit of late is dissolved: the next row makes one that fits. */
 void group_sealed(struct store *s, struct group *g);
+/* Groups without rows that had none since are no more: who comes again makes one that fits. */
+void groups_dissolve(struct store *s, int64_t before_ms);
 /* Its first `rows` rows are no more; nothing is cut. */
 void group_forget(struct group *g, uint32_t rows);
+/* What the rows of its group said last is what later appends are compared with. */
+void series_learn_newest(struct series *series);
 int64_t group_series_newest(const struct group *g, uint32_t column, double *value);
 /* The sink's two ways in, on disk. */
 enum append_status disk_append(struct store *s, struct series *series, int64_t t_ms, double value);
@@ -200,6 +232,8 @@ void loose_note(struct disk *disk, struct series *series, int64_t t_ms);
 
 /* The number by which the file knows the series. */
 uint32_t series_key(struct disk *disk, uint32_t id);
+/* The series of a number that the file has, or NULL. */
+struct series *series_of_key(const struct store *s, uint64_t key);
 
 void record_row(struct disk *disk, struct group *g, const double *values, int64_t t_ms, const uint64_t *absent);
 void records_begin(struct disk *disk);
@@ -220,6 +254,7 @@ struct disk {
 	VEC(struct set *) sets; /* by number; NULL: dropped */
 	struct map set_numbers; /* hash of the members -> set */
 	VEC(struct place) places;
+	uint32_t free_place; /* head of the list of those that are free, or NO_PLACE */
 	VEC(struct group *) groups;
 	VEC(struct series *) loose; /* with samples in the head */
 	size_t loose_samples;
@@ -228,11 +263,12 @@ struct disk {
 	struct buf records;  /* since the last commit */
 	int64_t record_t_ms; /* of the loose sample before in the same row of the log */
 	uint64_t record_key;
-	struct series **by_key; /* while opening: key -> series */
-	size_t key_count;
-	size_t digest_next;   /* the set looked at last */
-	size_t series_stored; /* series with ids below are in the file */
-	VEC(uint32_t) keys;   /* by id */
+	size_t digest_next;        /* the set looked at last */
+	size_t series_stored;      /* series with ids below are in the file */
+	VEC(uint32_t) batches;     /* the first key of each row of series in the file, rising */
+	VEC(uint32_t) new_batches; /* the same as the open transaction makes it */
+	VEC(uint32_t) keys;        /* by id, rising */
+	size_t key_hint;           /* where series_of_key found the last one */
 	uint32_t next_key;
 	int64_t next_chunk;
 	uint64_t log_seq, log_oldest; /* the next row's; the oldest that is there */
@@ -268,6 +304,7 @@ struct series_view *disk_select(
 
 /* fold_read.c */
 struct fold_request {
+	struct arena *arena; /* for labels */
 	const struct store_selection *selections;
 	const uint32_t *const *ids; /* of each, sorted */
 	const size_t *id_counts;
@@ -291,11 +328,26 @@ bool digest_drop(struct disk *disk, int64_t digest, struct error *e);
 bool set_seal(struct store *s, struct set *set, struct error *e);
 void set_sealed(struct store *s, struct set *set);
 /* commit.c */
-/* Series that retention left without samples stay in memory; when it is opened the file is rid of them. */
-bool disk_has_dead_series(const struct store *s);
-bool disk_bury_series(struct store *s, struct error *e);
+/* One series goes into the batch that is being put together; batch_end writes it, if there is something in it. */
+enum { BATCH_SERIES = 4096 };
+struct batch {
+	size_t count;
+	uint32_t first_key;
+};
+bool batch_add(struct store *s, struct batch *batch, size_t id, struct error *e);
+bool batch_end(struct disk *disk, struct batch *batch, struct error *e);
 bool disk_commit(struct store *s, struct error *e);
+/* Those without samples leave the list of loose series. */
+void loose_tidy(struct disk *disk);
 uint32_t blob_checksum(struct str a, struct str b);
+
+/* newest.c: of a series that is unsure. */
+void series_ask_newest(struct store *s, struct series *series);
+static inline void series_ask(struct store *s, struct series *series, int64_t t_ms)
+{
+	if (__builtin_expect(series->flags & SERIES_UNSURE && t_ms <= series->newest_ms, 0))
+		series_ask_newest(s, series);
+}
 
 /* load.c */
 bool disk_load(struct store *s, struct error *e);

@@ -1,18 +1,16 @@
 /* Opening: the file becomes series, sets and lists of chunks in memory, and the log the head. */
 #include "base/log.h"
-#include "base/number.h"
 #include "store/bytes.h"
 #include "store/internal.h"
 
 #include <stdio.h>
 
 enum {
-	KEYS_MOST = 1 << 28,
+	SETS_MOST = 1 << 28,
 	LABELS_MOST = 1024,
 	CHUNK_ROWS = 256,
 	RECORDS_MOST = 1 << 28,
 	BLOBS_MOST = 1 << 28,
-	SUMMARY_CHUNKS = 4, /* that are looked into for the newest sample of a series */
 };
 
 static struct database *database_of(struct disk *disk)
@@ -33,22 +31,15 @@ static bool series_take(struct store *s, struct bytes *b)
 	struct label pairs[LABELS_MOST];
 	uint64_t key = get_varint(b), type = get_varint(b), count = get_varint(b);
 
-	if (b->bad || key < disk->next_key || key >= KEYS_MOST || type > METRIC_STATESET || count > LABELS_MOST)
+	if (b->bad || key < disk->next_key || key >= NO_PLACE || type > METRIC_STATESET || count > LABELS_MOST)
 		return false;
 	for (uint64_t i = 0; i < count; i++)
 		pairs[i] = (struct label){ get_text(b), get_text(b) };
 	if (b->bad)
 		return false;
 	struct labels *labels = labels_new(pairs, count);
-	struct series *series = series_make(s, labels, (enum metric_type)type);
+	series_make(s, labels, (enum metric_type)type);
 	labels_unref(labels);
-	while (disk->key_count <= key) {
-		size_t cap = disk->key_count;
-		if (!(cap & (cap - 1)))
-			disk->by_key = mem_resize(disk->by_key, cap ? cap * 2 : 1, sizeof(struct series *));
-		disk->by_key[disk->key_count++] = NULL;
-	}
-	disk->by_key[key] = series;
 	VEC_PUSH(&disk->keys, (uint32_t)key);
 	disk->next_key = (uint32_t)key + 1;
 	return true;
@@ -64,12 +55,14 @@ static bool load_series(struct store *s, struct error *e)
 	while (database_row(d, statement, e)) {
 		bool ok = compressor_unpack(disk->unpacker, database_blob(statement, 1), &plain);
 		struct bytes b = bytes_of(ok ? plain : STR_EMPTY);
+		size_t first = disk->keys.count;
 		while (ok && b.at != b.end)
 			ok = series_take(s, &b);
-		if (!ok)
+		if (!ok || first == disk->keys.count || sqlite3_column_int64(statement, 0) != disk->keys.items[first])
 			return database_damaged(disk->path, "a row of the series cannot be read", e);
+		VEC_PUSH(&disk->batches, disk->keys.items[first]);
 	}
-	disk->series_stored = s->series_count;
+	disk->series_stored = s->left = s->series_count;
 	return !e->set;
 }
 
@@ -82,7 +75,7 @@ static bool set_take(struct store *s, int64_t id, struct str plain)
 	uint64_t section_count = get_varint(&b), count = 0;
 	int64_t key = -1;
 
-	if (id < 1 || id > KEYS_MOST || b.bad || section_count >= 1 << SECTION_BITS || section_count > bytes_left(&b))
+	if (id < 1 || id > SETS_MOST || b.bad || section_count >= 1 << SECTION_BITS || section_count > bytes_left(&b))
 		return false;
 	uint32_t *starts = ARENA_ARRAY(&disk->arena, uint32_t, section_count + 1);
 	for (uint64_t i = 0; i < section_count; i++) {
@@ -96,9 +89,9 @@ static bool set_take(struct store *s, int64_t id, struct str plain)
 	struct series **members = ARENA_ARRAY(&disk->arena, struct series *, count + 1);
 	for (uint64_t i = 0; i < count; i++) {
 		key = (int64_t)((uint64_t)key + 1 + (uint64_t)unzigzag(get_varint(&b)));
-		if (key < 0 || (uint64_t)key >= disk->key_count || !disk->by_key[key])
+		members[i] = key < 0 ? NULL : series_of_key(s, (uint64_t)key);
+		if (!members[i])
 			return false;
-		members[i] = disk->by_key[key];
 	}
 	if (b.bad || b.at != b.end)
 		return false;
@@ -199,64 +192,20 @@ static bool load_digests(struct store *s, struct error *e)
 
 /* ---- the newest sample of each series: what later ones are compared with ---- */
 
-static void series_newest(struct series *series, int64_t t_ms, double value)
+/* It is not newer than the last chunk. That is enough for nearly all; see newest.c. */
+static void newest_bound(struct set *set)
 {
-	if (series->flags & SERIES_WRITTEN && series->newest_ms >= t_ms)
-		return;
-	series->newest_ms = t_ms;
-	series->newest_value = value;
-	series->flags |= SERIES_WRITTEN;
-}
+	int64_t last_ms = INT64_MIN;
 
-static bool chunk_newest(struct disk *disk, struct set *set, const struct chunk *chunk, bool *found, struct error *e)
-{
-	size_t list_count;
-	struct times_list *lists = times_fetch(disk, chunk->id, &disk->arena, &list_count, e);
-	struct str summary, data;
-	struct section section;
-
-	if (!lists)
-		return false;
-	for (uint32_t k = 0; k < set->section_count; k++) {
-		if (!section_fetch(disk, chunk->id, k, &summary, &data, e))
-			return false;
-		if (!section_open(&section, summary, lists, list_count, &disk->arena) ||
-			section.count != set->starts[k + 1] - set->starts[k])
-			return database_damaged(disk->path, "the summary of a section cannot be read", e);
-		for (uint32_t i = 0; i < section.count; i++) {
-			uint32_t list = section_list(&section, i), column = set->starts[k] + i;
-			if (list == SECTION_ABSENT || found[column])
-				continue;
-			found[column] = true;
-			series_newest(set->members[column], lists[list].t[lists[list].count - 1], section_summary(&section, i).last);
-		}
+	VEC_EACH (&set->chunks, chunk)
+		last_ms = chunk->t_last > last_ms ? chunk->t_last : last_ms;
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct series *series = set->members[i];
+		if (series->flags & SERIES_WRITTEN && series->newest_ms >= last_ms)
+			continue;
+		series->newest_ms = last_ms;
+		series->flags |= SERIES_WRITTEN | SERIES_UNSURE;
 	}
-	return true;
-}
-
-static void load_newest(struct store *s, struct set *set)
-{
-	struct disk *disk = s->disk;
-	struct error e = { 0 };
-	bool *found = mem_zalloc(set->count + 1, sizeof *found);
-	size_t left = set->chunks.count;
-
-	for (int tries = 0; left && tries < SUMMARY_CHUNKS && memchr(found, false, set->count); tries++) {
-		if (!chunk_newest(disk, set, &set->chunks.items[--left], found, &e)) {
-			char text[512];
-			error_text(&e, text, sizeof text);
-			log_warning("%s", text);
-			left++;
-			break;
-		}
-		arena_reset(&disk->arena);
-	}
-	/* Of those that were not found: not newer than that. */
-	for (uint32_t i = 0; left && i < set->count; i++)
-		if (!found[i])
-			series_newest(set->members[i], set->chunks.items[left - 1].t_last, number_nan());
-	arena_reset(&disk->arena);
-	mem_free(found);
 }
 
 /* ---- log ---- */
@@ -303,16 +252,16 @@ bool disk_load(struct store *s, struct error *e)
 		*e = local;
 		return false;
 	}
-	fetch_begin(disk);
 	VEC_EACH (&disk->sets, set)
 		if (*set && (*set)->chunks.count)
-			load_newest(s, *set);
-	fetch_end(disk);
+			newest_bound(*set);
 	bool ok = load_log(s, &local);
+	/* Of a set whose chunks are gone only the log can have something yet. */
+	VEC_EACH (&disk->sets, set)
+		if (*set && !(*set)->chunks.count && !(*set)->group)
+			(*set)->sealed = disk->log_seq > 1 ? disk->log_seq - 1 : 1;
 	if (!ok)
 		*e = local;
-	mem_free(disk->by_key);
-	disk->by_key = NULL;
 	return ok;
 }
 
@@ -326,6 +275,7 @@ static struct disk *disk_new(const char *path, const struct store_options *optio
 	disk->options = *options;
 	disk->options.chunk_rows = options->chunk_rows ? options->chunk_rows : CHUNK_ROWS;
 	disk->writer.lock = disk->reader.lock = -1;
+	disk->free_place = NO_PLACE;
 	pthread_mutex_init(&disk->reader_lock, NULL);
 	disk->packer = compressor_new(false);
 	disk->log_packer = compressor_new(true);
@@ -351,10 +301,10 @@ struct store *store_open(const char *path, const struct store_options *options, 
 		ok = database_open(&disk->writer, disk->path, &(struct database_options){ .full = options->durable_full }, &local) &&
 		     database_open_reader(&disk->reader, disk->path, &local);
 	if (ok && disk_load(s, &local)) {
-		if (options->read_only || !disk_has_dead_series(s) || !disk_bury_series(s, &local))
-			return s;
-		store_free(s);
-		return store_open(path, options, e);
+		/* What cannot be written now is tried again when it is retained. */
+		if (!options->read_only)
+			store_forget(s, &local);
+		return s;
 	}
 	disk->options.read_only = true; /* nothing is to be committed */
 	store_free(s);
@@ -392,6 +342,8 @@ void disk_free(struct store *s)
 	VEC_FREE(&disk->places);
 	VEC_FREE(&disk->loose);
 	VEC_FREE(&disk->keys);
+	VEC_FREE(&disk->batches);
+	VEC_FREE(&disk->new_batches);
 	map_fini(&disk->set_numbers);
 	compressor_free(disk->packer);
 	compressor_free(disk->log_packer);
@@ -401,7 +353,6 @@ void disk_free(struct store *s)
 		buf_fini(*b);
 	pthread_mutex_destroy(&disk->reader_lock);
 	kept_free(disk->kept);
-	mem_free(disk->by_key);
 	mem_free(disk->path);
 	mem_free(disk);
 	s->disk = NULL;

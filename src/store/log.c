@@ -22,6 +22,27 @@ static inline bool integer_of(double v, int64_t *i)
 	return number_bits((double)*i) == number_bits(v);
 }
 
+/* Keys come in the order of their series, mostly. */
+struct series *series_of_key(const struct store *s, uint64_t key)
+{
+	struct disk *disk = s->disk;
+	size_t low = 0, high = disk->keys.count, next = disk->key_hint + 1;
+
+	if (next < high && disk->keys.items[next] == key)
+		low = high = next;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (disk->keys.items[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == disk->keys.count || disk->keys.items[low] != key)
+		return NULL;
+	disk->key_hint = low;
+	return series_at(s, low);
+}
+
 /* ---- writing ---- */
 
 static inline uint8_t *put_value(uint8_t *at, double value, double before)
@@ -226,15 +247,16 @@ static bool replay_loose(struct store *s, struct bytes *b, uint8_t kind, uint64_
 
 	disk->record_key = key;
 	disk->record_t_ms = t_ms;
-	if (b->bad || key >= disk->key_count || !disk->by_key[key])
+	struct series *series = b->bad ? NULL : series_of_key(s, key);
+	if (!series)
 		return false;
-	struct series *series = disk->by_key[key];
 	if (seq <= series_sealed(disk, series))
 		return true;
 	if (series->group) {
 		series->flags |= SERIES_DETACHED;
 		series->group->misfit = true;
 	}
+	series_ask(s, series, t_ms);
 	if (series_append(series, t_ms, value) != APPEND_OK)
 		return false;
 	loose_note(disk, series, t_ms);

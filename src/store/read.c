@@ -476,7 +476,7 @@ struct series_view *disk_select(
 		if (g->cap && !g->kept)
 			loose_alone(&r, g);
 		if (g->count)
-			views[(*count)++] = (struct series_view){ g->series->labels, g->t, g->v, g->count };
+			views[(*count)++] = (struct series_view){ series_labels(s, arena, g->series), g->t, g->v, g->count };
 	}
 	VEC_FREE(&r.touched);
 	mem_free(r.room.bytes);

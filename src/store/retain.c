@@ -3,16 +3,30 @@
 
 #include <stdio.h>
 
-enum { CHUNKS_A_CALL = 64 };
+enum { CHUNKS_A_CALL = 64, IDLE_MS = 2 * 3600 * 1000 };
 
 /* ---- chunks ---- */
 
-static struct set *oldest_set(struct disk *disk)
+/* No row of the log has what its chunks cover. (No oldest row: there was none when the file was opened, and nothing was sealed since.) */
+static bool log_is_past(const struct disk *disk, const struct set *set)
+{
+	return !disk->log_oldest || set->sealed < disk->log_oldest;
+}
+
+/* The last chunk of a set tells which rows of the log are in chunks, or were: it stays as long as there are some. */
+static bool chunk_may_go(const struct disk *disk, const struct set *set)
+{
+	return set->chunks.count > 1 || log_is_past(disk, set);
+}
+
+/* `may_go`: of those whose chunk may go. */
+static struct set *oldest_set(struct disk *disk, bool may_go)
 {
 	struct set *oldest = NULL;
 
 	VEC_EACH (&disk->sets, set)
-		if (*set && (*set)->chunks.count && (!oldest || (*set)->chunks.items[0].t_last < oldest->chunks.items[0].t_last))
+		if (*set && (*set)->chunks.count && (!may_go || chunk_may_go(disk, *set)) &&
+			(!oldest || (*set)->chunks.items[0].t_last < oldest->chunks.items[0].t_last))
 			oldest = *set;
 	return oldest;
 }
@@ -46,7 +60,7 @@ static struct chunk chunk_forget(struct store *s, struct set *set)
 static void find_oldest(struct store *s)
 {
 	struct disk *disk = s->disk;
-	struct set *set = oldest_set(disk);
+	struct set *set = oldest_set(disk, false);
 	int64_t oldest = s->newest_ms;
 
 	if (set && set->chunks.items[0].t_first < oldest)
@@ -57,7 +71,9 @@ static void find_oldest(struct store *s)
 	VEC_EACH (&disk->loose, series)
 		if ((*series)->count && (*series)->t[0] < oldest)
 			oldest = (*series)->t[0];
+	pthread_rwlock_wrlock(&s->lock);
 	s->oldest_ms = oldest;
+	pthread_rwlock_unlock(&s->lock);
 }
 
 /* ---- sets ---- */
@@ -65,15 +81,18 @@ static void find_oldest(struct store *s)
 /* Nothing holds samples by it, and no row of the log names it. */
 static bool set_is_done(const struct disk *disk, const struct set *set)
 {
-	return set->stored && !set->chunks.count && !set->group && set->sealed && set->sealed < disk->log_oldest;
+	return set->stored && !set->chunks.count && !set->group && set->sealed && log_is_past(disk, set);
 }
 
 static void place_unlink(struct disk *disk, struct series *series, uint32_t set)
 {
 	for (uint32_t *link = &series->place; *link != NO_PLACE; link = &disk->places.items[*link].next)
 		if (disk->places.items[*link].set == set) {
-			*link = disk->places.items[*link].next;
-			return;
+			uint32_t number = *link;
+			*link = disk->places.items[number].next;
+			disk->places.items[number].next = disk->free_place;
+			disk->free_place = number;
+			break;
 		}
 }
 
@@ -86,8 +105,10 @@ static bool set_drop(struct store *s, struct set *set, struct error *e)
 	if (!database_run(&disk->writer, statement, e))
 		return false;
 	pthread_rwlock_wrlock(&s->lock);
-	for (uint32_t i = 0; i < set->count; i++)
+	for (uint32_t i = 0; i < set->count; i++) {
 		place_unlink(disk, set->members[i], set->number);
+		s->left += set->members[i]->place == NO_PLACE;
+	}
 	struct str key = str_of((const char *)&set->hash, sizeof set->hash);
 	if (map_get(&disk->set_numbers, key) == set)
 		map_remove(&disk->set_numbers, key);
@@ -121,7 +142,7 @@ static bool drop_chunks(struct store *s, int64_t now_ms, struct error *e)
 	bool ok = true;
 
 	for (; ok && dropped < CHUNKS_A_CALL; dropped++) {
-		struct set *set = oldest_set(disk);
+		struct set *set = oldest_set(disk, true);
 		if (!set || (!is_too_old(disk, &set->chunks.items[0], now_ms) && !is_too_large(disk, e)))
 			break;
 		struct chunk chunk = chunk_forget(s, set);
@@ -137,11 +158,14 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 	struct disk *disk = s->disk;
 	struct error local = { 0 };
 
-	if (!disk)
-		memory_retain(s, now_ms);
-	if (!disk || disk->options.read_only || disk->degraded)
-		return true;
 	e = e ? e : &local;
+	if (!disk) {
+		memory_retain(s, now_ms);
+		return store_forget(s, e);
+	}
+	if (disk->options.read_only || disk->degraded)
+		return true;
+	groups_dissolve(s, now_ms - IDLE_MS);
 	bool ok = database_do(&disk->writer, ST_BEGIN, e) && drop_chunks(s, now_ms, e);
 	for (size_t i = 0; ok && i < disk->sets.count; i++)
 		if (disk->sets.items[i] && set_is_done(disk, disk->sets.items[i]))
@@ -151,6 +175,8 @@ bool store_retain(struct store *s, int64_t now_ms, struct error *e)
 		database_do(&disk->writer, ST_ROLLBACK, NULL);
 		return false;
 	}
+	if (!store_forget(s, e))
+		return false;
 	/* Free pages at the end of the file go back to the disk, a few at a time. */
 	return sqlite3_exec(disk->writer.handle, "PRAGMA incremental_vacuum(64)", NULL, NULL, NULL) == SQLITE_OK ||
 	       database_failed(&disk->writer, "shorten the store", e);

@@ -38,6 +38,7 @@ static void series_retain(struct store *s, struct series *series, int64_t cut_ms
 	if (!old || (old < series->count && old < series->count / LEAST_SHARE))
 		return;
 	series_drop(series, old);
+	s->left += !series->count;
 	s->sample_count -= old;
 }
 
@@ -56,5 +57,7 @@ void memory_retain(struct store *s, int64_t now_ms)
 		}
 		pthread_rwlock_unlock(&s->lock);
 	}
+	pthread_rwlock_wrlock(&s->lock);
 	s->oldest_ms = s->sample_count ? oldest : s->newest_ms;
+	pthread_rwlock_unlock(&s->lock);
 }

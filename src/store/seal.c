@@ -140,6 +140,7 @@ bool set_seal(struct store *s, struct set *set, struct error *e)
 	size_t longest = 0;
 	bool ok = true;
 
+	set_above(s, set);
 	set->sealing = set->group ? group_seal_rows(set->group) : 0;
 	for (uint32_t i = 0; i < set->count; i++) {
 		head[i] = column_of(disk, set, i);

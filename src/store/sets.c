@@ -13,15 +13,17 @@ enum rank { RANK_BUCKET, RANK_COUNT /* like the bucket of +Inf */, RANK_OTHER };
 
 struct sort_key {
 	struct series *series;
+	const struct labels *labels;
 	struct str base; /* of a histogram: without its suffix */
 	enum rank rank;
 	double le;
 };
 
-static struct sort_key sort_key_of(struct series *series)
+static struct sort_key sort_key_of(const struct store *s, struct arena *arena, struct series *series)
 {
-	struct str name = labels_name(series->labels), le = labels_get(series->labels, STR("le"));
-	struct sort_key k = { .series = series, .base = name, .rank = RANK_OTHER };
+	const struct labels *labels = series_labels(s, arena, series);
+	struct str name = labels_name(labels), le = labels_get(labels, STR("le"));
+	struct sort_key k = { .series = series, .labels = labels, .base = name, .rank = RANK_OTHER };
 
 	if (str_ends(name, STR("_bucket")) && le.len && number_parse(le, &k.le) && !isnan(k.le)) {
 		k.base.len -= sizeof "_bucket" - 1;
@@ -59,17 +61,17 @@ static int compare_keys(const void *left, const void *right)
 	int order = (a->rank == RANK_OTHER) - (b->rank == RANK_OTHER);
 
 	order = order ? order : str_cmp(a->base, b->base);
-	order = order ? order : compare_children(a->series->labels, b->series->labels);
+	order = order ? order : compare_children(a->labels, b->labels);
 	if (!order && a->le != b->le)
 		order = a->le < b->le ? -1 : 1;
 	order = order ? order : (int)a->rank - (int)b->rank;
-	return order ? order : labels_cmp(a->series->labels, b->series->labels);
+	return order ? order : labels_cmp(a->labels, b->labels);
 }
 
 static bool is_above(const struct sort_key *k, const struct sort_key *before)
 {
 	return k->rank != RANK_OTHER && before->rank == RANK_BUCKET && str_eq(k->base, before->base) &&
-	       compare_children(k->series->labels, before->series->labels) == 0;
+	       compare_children(k->labels, before->labels) == 0;
 }
 
 static bool section_ends(const struct sort_key *k, const struct sort_key *next, size_t size)
@@ -95,6 +97,19 @@ static struct str hash_key(const uint64_t *hash)
 	return str_of((const char *)hash, sizeof *hash);
 }
 
+static uint32_t place_make(struct disk *disk, struct place place)
+{
+	uint32_t number = disk->free_place;
+
+	if (number == NO_PLACE) {
+		VEC_PUSH(&disk->places, place);
+		return (uint32_t)disk->places.count - 1;
+	}
+	disk->free_place = disk->places.items[number].next;
+	disk->places.items[number] = place;
+	return number;
+}
+
 static struct set *set_make(struct store *s, uint32_t number, struct series *const *members, size_t count)
 {
 	struct disk *disk = s->disk;
@@ -104,7 +119,6 @@ static struct set *set_make(struct store *s, uint32_t number, struct series *con
 	set->count = (uint32_t)count;
 	set->members = mem_resize(NULL, count, sizeof *set->members);
 	memcpy(set->members, members, count * sizeof *members);
-	set->above = mem_zalloc(count, sizeof *set->above);
 	set->starts = mem_zalloc(count + 1, sizeof *set->starts);
 	set->hash = hash_of(members, count);
 	while (disk->sets.count <= number)
@@ -112,8 +126,7 @@ static struct set *set_make(struct store *s, uint32_t number, struct series *con
 	disk->sets.items[number] = set;
 	map_set(&disk->set_numbers, hash_key(&set->hash), set);
 	for (uint32_t i = 0; i < count; i++) {
-		VEC_PUSH(&disk->places, (struct place){ number, i, members[i]->place });
-		members[i]->place = (uint32_t)disk->places.count - 1;
+		members[i]->place = place_make(disk, (struct place){ number, i, members[i]->place });
 	}
 	return set;
 }
@@ -129,9 +142,11 @@ static struct set *set_find(struct store *s, struct series *const *members, size
 struct set *set_of(struct store *s, struct series **members, size_t count)
 {
 	struct sort_key *keys = mem_zalloc(count, sizeof *keys);
+	struct arena arena;
 
+	arena_init(&arena);
 	for (size_t i = 0; i < count; i++)
-		keys[i] = sort_key_of(members[i]);
+		keys[i] = sort_key_of(s, &arena, members[i]);
 	qsort(keys, count, sizeof *keys, compare_keys);
 	for (size_t i = 0; i < count; i++)
 		members[i] = keys[i].series;
@@ -139,6 +154,7 @@ struct set *set_of(struct store *s, struct series **members, size_t count)
 	if (!set) {
 		set = set_make(s, (uint32_t)s->disk->sets.count, members, count);
 		set->section_count = 1;
+		set->above = mem_zalloc(count, sizeof *set->above);
 		for (uint32_t i = 1; i < count; i++) {
 			set->above[i] = is_above(&keys[i], &keys[i - 1]);
 			/* The number of a section has SECTION_BITS bits: the last one takes what is left, as far as a section can. */
@@ -148,6 +164,7 @@ struct set *set_of(struct store *s, struct series **members, size_t count)
 		set->starts[set->section_count] = (uint32_t)count;
 	}
 	mem_free(keys);
+	arena_fini(&arena);
 	return set;
 }
 
@@ -159,15 +176,26 @@ struct set *set_restore(
 	memcpy(set->starts, starts, (section_count + 1) * sizeof *starts);
 	set->section_count = (uint32_t)section_count;
 	set->stored = true;
-	if (count) {
-		struct sort_key before = sort_key_of(members[0]);
-		for (size_t i = 1; i < count; i++) {
-			struct sort_key k = sort_key_of(members[i]);
-			set->above[i] = is_above(&k, &before);
-			before = k;
-		}
-	}
 	return set;
+}
+
+/* Not before somebody writes: most sets of a file that is opened are of targets that are gone. */
+const bool *set_above(const struct store *s, struct set *set)
+{
+	struct sort_key before;
+	struct arena arena;
+
+	if (set->above)
+		return set->above;
+	set->above = mem_zalloc(set->count + 1, sizeof *set->above);
+	arena_init(&arena);
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct sort_key k = sort_key_of(s, &arena, set->members[i]);
+		set->above[i] = i > 0 && is_above(&k, &before);
+		before = k;
+	}
+	arena_fini(&arena);
+	return set->above;
 }
 
 /* ---- chunks ---- */

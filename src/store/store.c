@@ -14,29 +14,32 @@ static struct store *store_of(struct sink *sink)
 
 /* ---- series ---- */
 
-static void slab_add(struct store *s)
-{
-	size_t line = _Alignof(struct series);
-	void *block = mem_zalloc(SLAB_SERIES + 1, sizeof(struct series));
-	uintptr_t first = ((uintptr_t)block + line - 1) / line * line;
-	VEC_PUSH(&s->slabs, (struct slab){ block, (struct series *)first });
-}
-
+/* At most three quarters are in use. */
 static size_t slot_find(const struct store *s, const struct labels *labels)
 {
 	size_t mask = s->slot_count - 1, at = labels->hash & mask;
-	while (s->slots[at] && !labels_eq(series_at(s, s->slots[at] - 1)->labels, labels))
-		at = (at + 1) & mask;
+	for (; s->slots[at]; at = (at + 1) & mask) {
+		const struct series *series = series_at(s, s->slots[at] - 1);
+		if (series->hash == labels->hash && index_has(&s->index, series->id, labels))
+			break;
+	}
 	return at;
 }
 
-static void slots_grow(struct store *s)
+void slots_renew(struct store *s)
 {
+	size_t wanted = 64;
+	while (s->series_count * 4 >= wanted * 3)
+		wanted *= 2;
 	mem_free(s->slots);
-	s->slot_count = s->slot_count ? s->slot_count * 2 : 64;
-	s->slots = mem_zalloc(s->slot_count, sizeof *s->slots);
-	for (size_t i = 0; i < s->series_count; i++)
-		s->slots[slot_find(s, series_at(s, i)->labels)] = (uint32_t)i + 1;
+	s->slot_count = wanted;
+	s->slots = mem_zalloc(wanted, sizeof *s->slots);
+	for (size_t id = 0; id < s->series_count; id++) {
+		size_t at = series_at(s, id)->hash & (wanted - 1);
+		while (s->slots[at])
+			at = (at + 1) & (wanted - 1);
+		s->slots[at] = (uint32_t)id + 1;
+	}
 }
 
 static struct series *series_find(const struct store *s, const struct labels *labels)
@@ -47,13 +50,15 @@ static struct series *series_find(const struct store *s, const struct labels *la
 
 struct series *series_make(struct store *s, const struct labels *labels, enum metric_type type)
 {
-	if (s->series_count * 2 >= s->slot_count)
-		slots_grow(s);
-	if (s->series_count == s->slabs.count * SLAB_SERIES)
-		slab_add(s);
+	if (s->series_count * 4 >= s->slot_count * 3)
+		slots_renew(s);
+	if (s->series_count == s->series_cap) {
+		s->series_cap += s->series_cap / 4 + 64;
+		s->by_id = mem_resize(s->by_id, s->series_cap, sizeof *s->by_id);
+	}
 	size_t slot = slot_find(s, labels);
-	struct series *series = series_at(s, s->series_count++);
-	series->labels = labels_ref(labels);
+	struct series *series = s->by_id[s->series_count++] = slab_take(s);
+	series->hash = labels->hash;
 	series->type = (uint8_t)type;
 	series->place = NO_PLACE;
 	series->id = index_add(&s->index, labels);
@@ -74,6 +79,24 @@ static struct series *sink_series(struct sink *sink, const struct labels *labels
 	series->type = (uint8_t)type;
 	pthread_rwlock_unlock(&s->lock);
 	return series;
+}
+
+/* Only the writer looks at it. */
+static void store_hold(struct sink *sink, struct series *series, bool held)
+{
+	if (series->holds != HOLDS_MOST)
+		series->holds = (uint16_t)(series->holds + (held ? 1 : -1));
+	store_of(sink)->left += !series->holds;
+}
+
+static uint64_t sink_has_forgotten(const struct sink *sink)
+{
+	return store_of((struct sink *)sink)->forgotten;
+}
+
+static struct labels *sink_labels(const struct sink *sink, struct arena *arena, const struct series *series)
+{
+	return series_labels(store_of((struct sink *)sink), arena, series);
 }
 
 static void series_resize(struct series *series, uint32_t cap)
@@ -110,7 +133,7 @@ enum append_status series_append(struct series *series, int64_t t_ms, double val
 	series_values(series)[series->count++] = value;
 	series->newest_ms = t_ms;
 	series->newest_value = value;
-	series->flags |= SERIES_WRITTEN;
+	series->flags = (uint8_t)((series->flags | SERIES_WRITTEN) & ~SERIES_UNSURE);
 	return APPEND_OK;
 }
 
@@ -205,7 +228,8 @@ static void many_append(struct sink *sink, const struct sink_sample *samples, si
 	pthread_rwlock_unlock(&s->lock);
 }
 
-static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_append_row, many_append };
+static const struct sink_ops store_sink_ops = { sink_series, sink_append, sink_append_row, many_append, store_hold, sink_has_forgotten,
+	sink_labels };
 
 /* ---- the store ---- */
 
@@ -229,13 +253,10 @@ void store_free(struct store *s)
 		return;
 	if (s->disk)
 		disk_free(s);
-	for (size_t i = 0; i < s->series_count; i++) {
+	for (size_t i = 0; i < s->series_count; i++)
 		mem_free(series_at(s, i)->t);
-		labels_unref(series_at(s, i)->labels);
-	}
-	VEC_EACH (&s->slabs, slab)
-		mem_free(slab->block);
-	VEC_FREE(&s->slabs);
+	slabs_free(s);
+	mem_free(s->by_id);
 	mem_free(s->slots);
 	index_fini(&s->index);
 	pthread_rwlock_destroy(&s->lock);
@@ -306,14 +327,14 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 		from_hint = samples_seek(series->t, series->count, from_ms, from_hint);
 		to_hint = to_ms == INT64_MAX ? series->count : samples_seek(series->t, series->count, to_ms + 1, to_hint);
 		if (from_hint < to_hint)
-			views[(*count)++] = (struct series_view){ series->labels, series->t + from_hint, series_values(series) + from_hint,
-				to_hint - from_hint };
+			views[(*count)++] = (struct series_view){ series_labels(s, arena, series), series->t + from_hint,
+				series_values(series) + from_hint, to_hint - from_hint };
 	}
 	return views;
 }
 
-bool store_fold(const struct store *s, const struct store_selection *selections, size_t count, const struct series_windows *windows,
-	bool falls, series_fold_visit *visit)
+bool store_fold(const struct store *s, struct arena *labels, const struct store_selection *selections, size_t count,
+	const struct series_windows *windows, bool falls, series_fold_visit *visit)
 {
 	const uint32_t *ids[STORE_SELECTIONS_MAX];
 	size_t id_counts[STORE_SELECTIONS_MAX];
@@ -324,7 +345,7 @@ bool store_fold(const struct store *s, const struct store_selection *selections,
 	arena_init(&arena);
 	for (size_t i = 0; i < count; i++)
 		ids[i] = index_select(&s->index, &arena, selections[i].matchers, selections[i].matcher_count, &id_counts[i]);
-	disk_fold(s, &(struct fold_request){ selections, ids, id_counts, count, windows, falls, visit });
+	disk_fold(s, &(struct fold_request){ labels, selections, ids, id_counts, count, windows, falls, visit });
 	arena_fini(&arena);
 	return true;
 }
@@ -371,11 +392,13 @@ struct str *store_label_values(
 		list = ARENA_ARRAY(arena, struct str, id_count + 1);
 		*count = 0;
 		for (size_t i = 0; i < id_count; i++) {
-			struct str value = labels_get(series_at(s, ids[i])->labels, label);
+			struct str value = index_value(&s->index, ids[i], label);
 			if (value.len)
 				list[(*count)++] = value;
 		}
 	}
 	*count = str_sort_distinct(list, *count);
+	for (size_t i = 0; i < *count; i++)
+		list[i] = arena_str(arena, list[i]);
 	return list;
 }

@@ -5,8 +5,12 @@
  * counted.
  *
  * One thread writes: it appends, commits and retains. Other threads may read: they hold store_lock_read while they select and for as
- * long as they use what came out (a view of a store in memory is its own memory, labels are always). The writer takes the lock itself, for
- * the moment in which memory changes, never while it writes the file: it must not append while it holds the lock for reading. */
+ * long as they use what came out (a view of a store in memory is its own memory). Labels and label values that came out are in the arena
+ * that was handed in, and last as long as it. The writer takes the lock itself, for the moment in which memory changes, never while it
+ * writes the file: it must not append while it holds the lock for reading.
+ *
+ * Series that retention left without samples are forgotten, in memory and in the file, once they are many; who keeps a series over a call
+ * of store_retain holds it (model/sink.h). */
 #ifndef GOODPUT_STORE_STORE_H
 #define GOODPUT_STORE_STORE_H
 
@@ -42,7 +46,8 @@ struct sink *store_sink(struct store *s);
  * goes on in memory (degraded) and tries again by itself; nothing is lost unless memory runs out first (store_stats: dropped). In memory:
  * true. */
 bool store_commit(struct store *s, struct error *e);
-/* Drops chunks that retention says, a part at each call, oldest first: to be called every minute or so. In memory: samples. */
+/* Drops chunks that retention says, a part at each call, oldest first: to be called every minute or so. In memory: samples. Then series
+ * that are left without. */
 bool store_retain(struct store *s, int64_t now_ms, struct error *e);
 
 void store_lock_read(const struct store *s);
@@ -80,16 +85,16 @@ struct series_view *store_select(const struct store *s, struct arena *arena, con
 	int64_t from_ms, int64_t to_ms, size_t *count);
 /* Visits what each series that is selected has in the windows, in no promised order; series without a sample in any may be visited too.
  * Long ranges are answered from the summaries of chunks where no window begins or ends inside of them. Several selections are read in one
- * pass; a series that is in more than one is visited for each. `falls`: falls are wanted. False: not done, a store in memory has its
- * samples at hand. */
+ * pass; a series that is in more than one is visited for each. Labels are in the arena. `falls`: falls are wanted. False: not done, a store
+ * in memory has its samples at hand. */
 struct store_selection {
 	const struct matcher *matchers;
 	size_t matcher_count;
 	void *context; /* for `visit` */
 };
 enum { STORE_SELECTIONS_MAX = 32 };
-bool store_fold(const struct store *s, const struct store_selection *selections, size_t count, const struct series_windows *windows,
-	bool falls, series_fold_visit *visit);
+bool store_fold(const struct store *s, struct arena *labels, const struct store_selection *selections, size_t count,
+	const struct series_windows *windows, bool falls, series_fold_visit *visit);
 /* Sorted distinct values of a label over series that match (any matchers, also none). */
 struct str *store_label_values(
 	const struct store *s, struct arena *arena, struct str label, const struct matcher *matchers, size_t matcher_count, size_t *count);

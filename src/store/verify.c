@@ -190,8 +190,11 @@ bool store_verify(struct store *s, void (*tell)(void *context, const char *what)
 	if (database_pragma(&s->disk->reader, "SELECT count(*) FROM sections", &sections, NULL) && (size_t)sections != result->sections)
 		fault(&v, "%lld sections in the file, %zu belong to chunks", (long long)sections, result->sections);
 	pthread_mutex_unlock(&s->disk->reader_lock);
-	VEC_EACH (&s->disk->sets, set)
-		if (*set)
-			verify_digests(&v, *set);
+	VEC_EACH (&s->disk->sets, set) {
+		if (!*set)
+			continue;
+		set_above(s, *set);
+		verify_digests(&v, *set);
+	}
 	return !result->faults;
 }

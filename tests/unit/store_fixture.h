@@ -243,7 +243,10 @@ static inline void compare_fold(struct fixture *f, const struct series_windows *
 {
 	struct fold_check c = { .f = f, .w = w };
 
-	assert_true(store_fold(f->store, &(struct store_selection){ .context = &c }, 1, w, true, check_fold));
+	struct arena arena;
+	arena_init(&arena);
+	assert_true(store_fold(f->store, &arena, &(struct store_selection){ .context = &c }, 1, w, true, check_fold));
+	arena_fini(&arena);
 	for (int i = 0; i < SERIES; i++)
 		if (!c.visited[i])
 			check_windows(&c, i, NULL);
