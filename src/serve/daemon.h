@@ -12,6 +12,7 @@
 #include "serve/self.h"
 #include "serve/sender.h"
 #include "serve/serve.h"
+#include "web/page.h"
 #include "web/web.h"
 
 struct daemon;
@@ -46,6 +47,7 @@ struct judgement {
 	struct evidence evidence;
 	bool has_evidence;
 	struct report *report;
+	struct page_news news; /* the report as the page begins with it */
 	int64_t t_ms;
 	double took_s;
 	struct error error;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "web/first.h"
 
 #include <stdio.h>
 
@@ -129,6 +130,21 @@ static void onsets_know(struct report *now, const struct report *before)
 	}
 }
 
+/* The report as HTML, once for all who open the page until the next one. */
+static void news_print(struct judgement *j)
+{
+	struct buf text;
+
+	buf_init(&text, 1 << 20);
+	first_print_verdict(&text, j->report, j->t_ms);
+	j->news.verdict = arena_str(&j->arena, buf_str(&text));
+	buf_reset(&text);
+	first_print_findings(&text, j->report);
+	/* Half of it would be no HTML. */
+	j->news.findings = text.overflowed ? STR_EMPTY : arena_str(&j->arena, buf_str(&text));
+	buf_fini(&text);
+}
+
 /* A write: nobody looks at the one before any more. */
 static void on_publish(struct gate_task *task)
 {
@@ -143,6 +159,7 @@ static void on_publish(struct gate_task *task)
 		judgement_free(g->made);
 	} else if (g->made->report) {
 		onsets_know(g->made->report, d->judgement ? d->judgement->report : NULL);
+		news_print(g->made);
 		judgement_free(d->judgement);
 		d->judgement = g->made;
 		d->blind_why[0] = '\0';
