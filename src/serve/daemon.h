@@ -49,7 +49,7 @@ struct judgement {
 	struct report *report;
 	struct page_news news; /* the report as the page begins with it */
 	int64_t t_ms;
-	double took_s;
+	double took_s, cpu_s;
 	struct error error;
 };
 

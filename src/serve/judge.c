@@ -58,12 +58,13 @@ static void judge(struct daemon *d, struct judgement *j)
 static void on_work(uv_work_t *work)
 {
 	struct judging *g = work->data;
-	int64_t start_ns = clock_monotonic_ns();
+	int64_t start_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
 
 	store_lock_read(g->daemon->judged_store);
 	judge(g->daemon, g->made);
 	store_unlock_read(g->daemon->judged_store);
 	g->made->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+	g->made->cpu_s = (double)(clock_thread_cpu_ns() - cpu_ns) / 1e9;
 }
 
 static void tell(struct daemon *d, const struct report *r)
@@ -153,6 +154,7 @@ static void on_publish(struct gate_task *task)
 
 	d->self.judgements++;
 	d->self.judgement_s += g->made->took_s;
+	d->self.judgement_cpu_s += g->made->cpu_s;
 	bool outdated = g->generation != d->generation || g->removals != d->removals;
 
 	if (outdated) {

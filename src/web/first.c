@@ -174,13 +174,14 @@ static void print_since(struct buf *out, const struct finding *f)
 
 static void print_action(struct buf *out, const struct finding *f)
 {
-	const struct action *first = f->action_count ? &f->actions[0] : NULL;
+	size_t i = 0;
 
-	for (size_t i = f->action_count; i-- > 0;)
-		if (f->actions[i].grade == ACTION_NOW)
-			first = &f->actions[i];
-	if (!first)
+	while (i < f->action_count && f->actions[i].grade != ACTION_NOW)
+		i++;
+	if (!f->action_count)
 		return;
+	const struct action *first = &f->actions[i < f->action_count ? i : 0];
+
 	buf_add_cstr(out, "<div><dt>first</dt><dd class=\"first\">");
 	html_text(out, first->text);
 	if (first->risk.len) {
@@ -262,7 +263,7 @@ static int weight(const struct finding *f)
 }
 
 /* The next of the causes in the order in which they are shown, after `last`; NULL: there is none. */
-static const struct finding *next(const struct report *r, const struct finding *last)
+static const struct finding *cause_after(const struct report *r, const struct finding *last)
 {
 	const struct finding *best = NULL;
 
@@ -287,7 +288,7 @@ void first_print_findings(struct buf *out, const struct report *r)
 	for (size_t i = 0; i < r->finding_count; i++)
 		all += !r->findings[i].suppressed_by;
 	buf_add_cstr(out, "<section class=\"findings\" aria-label=\"Findings\">");
-	for (const struct finding *f = NULL; shown < SHOWN && (f = next(r, f)); shown++)
+	for (const struct finding *f = NULL; shown < SHOWN && (f = cause_after(r, f)); shown++)
 		print_card(out, r, f);
 	if (!all)
 		buf_add_cstr(out, "<p class=\"state empty\">Nothing was found: every red line is clear.</p>");
