@@ -40,7 +40,7 @@ for (const [path, about] of Object.entries(outputs)) if (about.entryPoint) made[
 const entry = Object.values(outputs).find((about) => about.entryPoint === 'src/main.tsx');
 const preloads = entry.imports
 	.filter((i) => i.kind === 'import-statement')
-	.map((i) => `<link rel="modulepreload" fetchpriority="low" href="/${relative(output, resolve(root, i.path))}">\n`);
+	.map((i) => `<link rel="modulepreload" href="/${relative(output, resolve(root, i.path))}">\n`);
 
 // So is what every view begins with, the way the scripts ask for it.
 const routes = { readings: '/api/goodput/v1/readings', targets: '/api/v1/targets', signals: '/api/goodput/v1/signals' };
@@ -48,7 +48,7 @@ for (const [what, params] of Object.entries(JSON.parse(readFileSync(join(root, '
 	const form = new URLSearchParams();
 	for (const [name, values] of Object.entries(params)) [values].flat().forEach((value) => form.append(name, value));
 	const address = `${routes[what]}?${form.toString().replaceAll('&', '&amp;')}`;
-	preloads.push(`<link rel="preload" as="fetch" crossorigin="anonymous" fetchpriority="low" href="${address}">\n`);
+	preloads.push(`<link rel="preload" as="fetch" crossorigin="anonymous" href="${address}">\n`);
 }
 
 const shell = readFileSync(join(root, 'index.html'), 'utf8')
