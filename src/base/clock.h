@@ -10,7 +10,8 @@
 
 int64_t clock_now_ms(void); /* wall clock */
 int64_t clock_monotonic_ns(void);
-int64_t clock_cpu_ns(void); /* CPU time of this process */
+int64_t clock_cpu_ns(void);        /* CPU time of this process */
+int64_t clock_thread_cpu_ns(void); /* of the thread that asks */
 
 /* Prometheus's duration: "1h30m", "90s", "500ms", "1d" ...; also a bare number of seconds ("10", "2.5").
  * Units y w d h m s ms, longest first, each once. */

@@ -22,7 +22,7 @@ struct call {
 	size_t dropped_count;
 	volatile bool cancel;
 	bool gzip, is_packed, cors, started;
-	int64_t begin_ns, deadline_ms;
+	int64_t begin_ns, deadline_ms, cpu_ns;
 };
 
 static void call_free(struct call *c)
@@ -139,12 +139,14 @@ static void source_fill(struct daemon *d, struct call *c)
 static void on_work(uv_work_t *work)
 {
 	struct call *c = work->data;
+	int64_t start_ns = clock_thread_cpu_ns();
 
 	store_lock_read(c->daemon->store);
 	web_answer(&c->request, &c->reply);
 	store_unlock_read(c->daemon->store);
 	if (c->gzip && c->reply.body.len >= GZIP_FROM && !c->cancel)
 		c->is_packed = gzip_whole(buf_str(&c->reply.body), &c->packed);
+	c->cpu_ns = clock_thread_cpu_ns() - start_ns;
 }
 
 static void call_answer(struct call *c)
@@ -172,6 +174,7 @@ static void after_work(uv_work_t *work, int status)
 	struct call *c = work->data;
 	struct daemon *d = c->daemon;
 
+	d->self.call_cpu_s += (double)c->cpu_ns / 1e9;
 	if (c->exchange)
 		call_answer(c);
 	call_free(c);

@@ -12,6 +12,7 @@
 #include "serve/self.h"
 #include "serve/sender.h"
 #include "serve/serve.h"
+#include "web/page.h"
 #include "web/web.h"
 
 struct daemon;
@@ -44,8 +45,9 @@ struct scrapee {
 struct judgement {
 	struct arena arena;
 	struct report *report;
+	struct page_news news; /* the report as the page begins with it */
 	int64_t t_ms;
-	double took_s;
+	double took_s, cpu_s;
 	struct error error;
 };
 

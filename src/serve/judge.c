@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "web/first.h"
 
 #include <stdio.h>
 
@@ -47,12 +48,13 @@ static void judge(struct daemon *d, struct judgement *j)
 static void on_work(uv_work_t *work)
 {
 	struct judging *g = work->data;
-	int64_t start_ns = clock_monotonic_ns();
+	int64_t start_ns = clock_monotonic_ns(), cpu_ns = clock_thread_cpu_ns();
 
 	store_lock_read(g->daemon->judged_store);
 	judge(g->daemon, g->made);
 	store_unlock_read(g->daemon->judged_store);
 	g->made->took_s = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+	g->made->cpu_s = (double)(clock_thread_cpu_ns() - cpu_ns) / 1e9;
 }
 
 static void tell(struct daemon *d, const struct report *r)
@@ -119,6 +121,21 @@ static void onsets_know(struct report *now, const struct report *before)
 	}
 }
 
+/* The report as HTML, once for all who open the page until the next one. */
+static void news_print(struct judgement *j)
+{
+	struct buf text;
+
+	buf_init(&text, 1 << 20);
+	first_print_verdict(&text, j->report, j->t_ms);
+	j->news.verdict = arena_str(&j->arena, buf_str(&text));
+	buf_reset(&text);
+	first_print_findings(&text, j->report);
+	/* Half of it would be no HTML. */
+	j->news.findings = text.overflowed ? STR_EMPTY : arena_str(&j->arena, buf_str(&text));
+	buf_fini(&text);
+}
+
 /* A write: nobody looks at the one before any more. */
 static void on_publish(struct gate_task *task)
 {
@@ -127,12 +144,14 @@ static void on_publish(struct gate_task *task)
 
 	d->self.judgements++;
 	d->self.judgement_s += g->made->took_s;
+	d->self.judgement_cpu_s += g->made->cpu_s;
 	bool outdated = g->generation != d->generation || g->removals != d->removals;
 
 	if (outdated) {
 		judgement_free(g->made);
 	} else if (g->made->report) {
 		onsets_know(g->made->report, d->judgement ? d->judgement->report : NULL);
+		news_print(g->made);
 		judgement_free(d->judgement);
 		d->judgement = g->made;
 		d->blind_why[0] = '\0';

@@ -182,6 +182,7 @@ void self_print(struct daemon *d, struct buf *out)
 	plain(out, "goodput_queries_waiting", "gauge", "Requests that wait to read the data.", (double)d->gate.reads.count);
 	plain(out, "goodput_writes_waiting", "gauge", "Pages and other changes that wait until nobody reads.",
 		(double)d->gate.writes.count);
+	plain(out, "goodput_queries_cpu_seconds_total", "counter", "CPU time of requests that look at the data.", s->call_cpu_s);
 	plain(out, "goodput_queries_canceled_total", "counter", "Requests whose client went away before the answer.",
 		(double)s->queries_canceled);
 	plain(out, "goodput_queries_turned_away_total", "counter", "Requests refused because too many waited.",
@@ -189,6 +190,7 @@ void self_print(struct daemon *d, struct buf *out)
 	plain(out, "goodput_evaluations_total", "counter", "Evaluations of all signals.", (double)s->judgements);
 	plain(out, "goodput_evaluations_failed_total", "counter", "Evaluations that ended with an error.", (double)s->judgements_failed);
 	plain(out, "goodput_evaluation_duration_seconds_total", "counter", "Time that evaluations of signals took.", s->judgement_s);
+	plain(out, "goodput_evaluation_cpu_seconds_total", "counter", "CPU time that evaluations of signals took.", s->judgement_cpu_s);
 	plain(out, "goodput_config_last_reload_successful", "gauge", "1 unless the newest reload failed.", d->config_ok);
 	plain(out, "goodput_config_reloads_failed_total", "counter", "Reloads that left the configuration as it was.",
 		(double)s->reloads_failed);

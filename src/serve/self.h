@@ -12,7 +12,7 @@ struct self {
 	uint64_t received, received_refused; /* samples by remote write */
 	uint64_t queries_canceled, queries_turned_away;
 	uint64_t judgements, judgements_failed;
-	double scrape_late_s, judgement_s; /* sums */
+	double scrape_late_s, judgement_s, judgement_cpu_s, call_cpu_s; /* sums */
 	uint64_t reloads, reloads_failed;
 };
 

@@ -3,13 +3,17 @@
 #include "base/mem.h"
 #include "catalog/embedded.h"
 #include "net/gunzip.h"
+#include "report/html.h"
 
 extern const struct embedded_file page_embedded[];
 extern const size_t page_embedded_count;
 
 /* The views of the page: each is an address of its own, so that links and the browser's history work. web/src/views.ts has the same list.
  */
-static const char *const views[] = { "/", "/latency", "/workload", "/cache", "/topology", "/compare", "/query", "/targets", "/alerts" };
+static const struct view {
+	const char *path, *title;
+} views[] = { { "/", "Overview" }, { "/latency", "Latency" }, { "/workload", "Workload" }, { "/cache", "Cache & queue" },
+	{ "/topology", "Topology" }, { "/compare", "Compare" }, { "/query", "Query" }, { "/targets", "Targets" }, { "/alerts", "Alerts" } };
 
 /* Nothing but this host's own files, no inline script or style, in nobody's frame. */
 #define POLICY                                                                                                                             \
@@ -17,16 +21,17 @@ static const char *const views[] = { "/", "/latency", "/workload", "/cache", "/t
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                                                                  \
 	"X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n"
 
-static const char headers_shell[] = POLICY "Cache-Control: no-cache\r\n";
+/* The shell says what is so now: nobody may show it again. */
+static const char headers_shell[] = POLICY "Cache-Control: no-store\r\n";
 /* The name of an asset holds a hash of its content. */
 static const char headers_asset[] = POLICY "Cache-Control: public, max-age=31536000, immutable\r\n";
 
-static bool is_view(struct str path)
+static const struct view *view_of(struct str path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(views); i++)
-		if (str_is(path, views[i]))
-			return true;
-	return false;
+		if (str_is(path, views[i].path))
+			return &views[i];
+	return NULL;
 }
 
 static const char *content_type(struct str name)
@@ -57,17 +62,16 @@ static bool find(struct str name, struct page_file *file)
 
 bool page_find(struct str path, struct page_file *file)
 {
-	bool view = is_view(path);
-
-	file->headers = view ? headers_shell : headers_asset;
-	if (view)
+	file->is_shell = view_of(path);
+	file->headers = file->is_shell ? headers_shell : headers_asset;
+	if (file->is_shell)
 		return find(STR("index.html"), file);
 	return str_starts(path, STR("/assets/")) && find(str_skip(path, 1), file);
 }
 
 const char *page_route_name(struct str path)
 {
-	return is_view(path) ? "/" : "/assets/:name";
+	return view_of(path) ? "/" : "/assets/:name";
 }
 
 bool page_unpack(const struct page_file *file, struct buf *out)
@@ -79,4 +83,48 @@ bool page_unpack(const struct page_file *file, struct buf *out)
 
 	gunzip_fini(&g);
 	return ok;
+}
+
+/* ---- the shell, filled in ---- */
+
+static void add_links(struct buf *out, const struct view *here)
+{
+	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
+		buf_printf(out, "<a href=\"%s\"%s>", views[i].path, &views[i] == here ? " aria-current=\"page\"" : "");
+		html_text(out, str_from(views[i].title));
+		buf_add_cstr(out, "</a>");
+	}
+}
+
+static void add_filling(struct buf *out, struct str mark, const struct view *here, const struct page_news *news)
+{
+	if (str_is(mark, "views"))
+		add_links(out, here);
+	else if (str_is(mark, "title"))
+		html_text(out, str_from(here->title));
+	else if (str_is(mark, "verdict"))
+		buf_add(out, news->verdict);
+	/* The other views do not show findings. */
+	else if (str_is(mark, "findings") && here == views)
+		buf_add(out, news->findings);
+}
+
+bool page_fill(const struct page_file *file, struct str path, const struct page_news *news, struct buf *out)
+{
+	const struct view *here = view_of(path);
+	struct buf plain;
+	ptrdiff_t at, end;
+
+	buf_init(&plain, out->max);
+	bool ok = here && page_unpack(file, &plain);
+	struct str rest = buf_str(&plain);
+
+	while (ok && (at = str_search(rest, STR("<!--"))) >= 0 && (end = str_search(str_skip(rest, (size_t)at), STR("-->"))) >= 0) {
+		buf_add(out, str_head(rest, (size_t)at));
+		add_filling(out, str_of(rest.ptr + at + 4, (size_t)end - 4), here, news);
+		rest = str_skip(rest, (size_t)(at + end) + 3);
+	}
+	buf_add(out, rest);
+	buf_fini(&plain);
+	return ok && !out->overflowed;
 }

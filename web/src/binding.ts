@@ -1,6 +1,7 @@
 // Signals as PromQL, bound to the versions that run here: the daemon prints them from its own catalogue, this narrows and groups them.
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from './api';
+import asked from './asked.json';
 import type { Place } from './state';
 
 export interface Signal {
@@ -26,10 +27,10 @@ export interface Bound {
 }
 
 /* Stands where the matchers go; narrow() puts the real ones there, or takes it out. */
-const mark = '__filter__="$"';
+const mark = asked.signals.matchers;
 
 export async function loadBound(signal?: AbortSignal): Promise<Bound> {
-	const { data } = await ask<{ signals: Signal[]; engines: Engine[] }>('/api/goodput/v1/signals', { matchers: mark, window: '$w' }, signal);
+	const { data } = await ask<{ signals: Signal[]; engines: Engine[] }>('/api/goodput/v1/signals', asked.signals, signal);
 	return { signals: new Map(data.signals.map((s) => [s.id, s])), engines: data.engines.filter((e) => Object.keys(e.promql).length) };
 }
 

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { ask, useData, useLive, type Answer, type Data, type Report, type Scope } from './api';
 import { chosenInstances } from './binding';
-import readings from './readings.json';
+import asked from './asked.json';
 import type { Place } from './state';
 
 /* The overview's figures: small enough to come with every report. build.mjs has the shell ask for them before any script has come. */
@@ -18,7 +18,7 @@ export interface Members {
 
 export function useFleet(): Data<Fleet> {
 	const { count } = useLive();
-	return useData('readings', count, (signal) => ask<Fleet>('/api/goodput/v1/readings', readings, signal).then((a) => a.data));
+	return useData('readings', count, (signal) => ask<Fleet>('/api/goodput/v1/readings', asked.readings, signal).then((a) => a.data));
 }
 
 export function membersOf(fleet: Fleet | undefined): Members {

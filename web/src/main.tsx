@@ -1,9 +1,10 @@
 // The shell: verdict, views, time range, filters, keys; views are loaded when they are first shown.
 import { render, type ComponentType } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { livePause, liveStart, useLive } from './api';
+import { livePause, liveStart, useLive, type Report } from './api';
 import { boundReload } from './binding';
-import { useFleet, useMembers, useSimulated, type Fleet } from './fleet';
+import { firstReport } from './first';
+import { useFleet, useMembers, useSimulated } from './fleet';
 import { useScene, useScrapeSeconds, type Scene } from './scene';
 import { addressWith, go, keep, kept, refresh, usePlace } from './state';
 import { Filters, RangePicker, shift, widen } from './ui/bar';
@@ -135,28 +136,24 @@ function useMenus() {
 	}, []);
 }
 
-function Verdict({ fleet, error, live }: { fleet: Fleet | undefined; error?: { kind: string; message: string }; live: boolean }) {
-	if (!fleet)
+function Verdict({ report, error, live }: { report: Report | undefined; error?: { kind: string; message: string }; live: boolean }) {
+	if (!report)
 		return (
 			<div class="verdict unknown" role="status">
 				<Severity of="unknown" />
 				<p>
-					{!error
-						? 'Loading.'
-						: error.kind === 'unavailable'
-							? 'Not judged yet: two scrapes and one evaluation are needed.'
-							: error.message}
+					{!error || error.kind === 'unavailable' ? 'Not judged yet: two scrapes and one evaluation are needed.' : error.message}
 				</p>
 			</div>
 		);
-	const { verdict, window } = fleet;
+	const { verdict, window } = report;
 	const text = verdict.text.replace(/^[A-Z]+: /, '');
 	return (
 		<div class={'verdict ' + verdict.severity} role="status">
 			<Severity of={verdict.severity} />
 			<p>{text}</p>
 			<small class="dim">
-				judged <Ago at={fleet.time} ended /> over {durationText(window.to - window.from)}
+				judged <Ago at={report.time} ended /> over {durationText(window.to - window.from)}
 				{error ? <strong> · stale: {error.message}</strong> : null}
 				{!live ? <strong> · the verdict and the figures are of now; the charts are of the range chosen</strong> : null}
 			</small>
@@ -221,7 +218,7 @@ function Page() {
 					?
 				</button>
 			</header>
-			<Verdict fleet={fleet.data} error={fleet.error} live={scene.range.live} />
+			<Verdict report={fleet.data ?? firstReport} error={fleet.error} live={scene.range.live} />
 			<div class="bar">
 				<RangePicker />
 				<Filters pools={members.pools} targets={members.targets} simulated={simulated} />
@@ -264,6 +261,11 @@ function Page() {
 	);
 }
 
-themeSet(kept('theme', 'auto'));
-liveStart();
-render(<Page />, document.getElementById('page')!);
+function start() {
+	liveStart();
+	render(<Page />, document.getElementById('page')!);
+}
+
+// What the server wrote is painted first; this takes it over.
+if (document.hidden) start();
+else requestAnimationFrame(() => setTimeout(start));

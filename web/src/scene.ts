@@ -1,6 +1,7 @@
 // What a view is drawn from: the fleet, the range, the filters; put together once for all panels.
 import { useMemo } from 'preact/hooks';
 import { ask, useData, useLive, useTick, type Data } from './api';
+import asked from './asked.json';
 import { intervalIs, matchersOf, queryOf, bucketsOf, useBound, type Bound, type Query } from './binding';
 import { instancesOf, scopeOf, useMembers, type Fleet, type Members } from './fleet';
 import { useMarks } from './marks';
@@ -34,7 +35,7 @@ interface Active {
 /** The longest scrape interval of the fleet: a window has at least four of them. */
 export function useScrapeSeconds(): number | undefined {
 	const found = useData('interval', 0, (signal) =>
-		ask<Active>('/api/v1/targets', { state: 'active' }, signal).then((a) =>
+		ask<Active>('/api/v1/targets', asked.targets, signal).then((a) =>
 			Math.max(1, ...a.data.activeTargets.map((t) => parseDuration(t.scrapeInterval))),
 		),
 	);

@@ -95,6 +95,59 @@ export const tests = {
 		await close();
 	},
 
+	/* What the server writes is what the script draws, and stands where that does. */
+	async first_paint({ open, given, shots }) {
+		const boxes = (page) =>
+			page.evaluate(() =>
+				['.brand', 'nav', '.verdict', '.verdict p', '.finding', '.finding h2', '.finding .facts'].map((what) => {
+					const box = document.querySelector(what).getBoundingClientRect();
+					return [what, Math.round(box.left), Math.round(box.top)];
+				}),
+			);
+		for (const width of [1440, 390]) {
+			const plain = await open(given.fixed, '/?from=now-5m', { width, height: 844, script: false });
+			// More may be found from one report to the next.
+			const sentence = async (page) => (await text(page.locator('.verdict p'))).replace(/ \(\d+ more findings?\)/, '');
+			const words = await sentence(plain.page),
+				said = await text(plain.page.locator('.finding').first());
+			assert.match(words, /pod-down/);
+			assert.match(said, /pool acme\/chat · 1 of 4: pod-down since .* first Ask the target that is missing/);
+			await shoot(plain.page, shots, `first-${width}`);
+			const scripted = await open(given.fixed, '/?from=now-5m', { width, height: 844 });
+			await settled(scripted.page);
+			assert.equal(await sentence(scripted.page), words);
+			assert.deepEqual(await boxes(scripted.page), await boxes(plain.page), `${width} wide`);
+			assert.deepEqual([...plain.problems, ...scripted.problems], []);
+			await plain.close();
+			await scripted.close();
+		}
+		// It stays while nothing else has come, and is never taken back.
+		const { page, close } = await open(given.fixed, '/targets');
+		await page.addInitScript(() => {
+			window.said = new Set();
+			const look = () => {
+				const p = document.querySelector('.verdict p');
+				if (p) window.said.add(p.textContent);
+			};
+			new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true });
+		});
+		let go;
+		const held = new Promise((resolve) => (go = resolve));
+		await page.route('**/api/goodput/**', async (route) => {
+			await held;
+			await route.continue().catch(() => undefined);
+		});
+		await page.goto(given.fixed + '/?from=now-5m');
+		await page.locator('.bar .range').waitFor();
+		assert.match(await text(page.locator('.verdict')), /pod-down.* judged/);
+		assert.match(await text(page.locator('.finding').first()), /first Ask the target that is missing/);
+		assert.equal(await page.locator('.tile').count(), 0);
+		go();
+		await settled(page);
+		assert.deepEqual(await page.evaluate(() => [...window.said].filter((t) => !/pod-down/.test(t))), []);
+		await close();
+	},
+
 	async findings({ open, given }) {
 		const { page, problems, close } = await open(given.fixed, '/?from=now-5m');
 		const card = page.locator('.finding').filter({ hasText: 'scrape-partial' });
@@ -442,10 +495,11 @@ export const tests = {
 		const first = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
 		for (const path of first) await load(path);
 		const statics = new Set(first);
-		const entry = await (await fetch(given.fixed + first.find((p) => p.endsWith('.js')))).text();
+		const entry = await (await fetch(given.fixed + first.find((p) => /goodput-\w+\.js$/.test(p)))).text();
 		for (const [, name] of entry.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)) statics.add('/assets/' + name);
-		const total = [...seen.values()].reduce((a, b) => a + b, 0),
-			shellSize = [...statics].reduce((a, p) => a + seen.get(p), 0);
+		const itself = gzipSync(html, { level: 9 }).length;
+		const total = [...seen.values()].reduce((a, b) => a + b, itself),
+			shellSize = [...statics].reduce((a, p) => a + seen.get(p), itself);
 		console.log(`shell ${shellSize} bytes, all ${total} bytes, gzip`);
 		assert.ok(shellSize <= 40 * 1024 && total <= 120 * 1024, `shell ${shellSize}, all ${total}`);
 		// Clients without gzip get it plain; other paths are not there.

@@ -15,8 +15,13 @@ const browser = await chromium.launch({
 });
 
 /** A page that keeps account: what it told its console, and where it went. */
-async function open(base, path, { width = 1440, height = 900, dark = false } = {}) {
-	const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
+async function open(base, path, { width = 1440, height = 900, dark = false, script = true } = {}) {
+	const context = await browser.newContext({
+		viewport: { width, height },
+		colorScheme: dark ? 'dark' : 'light',
+		reducedMotion: 'reduce',
+		javaScriptEnabled: script,
+	});
 	const page = await context.newPage();
 	page.setDefaultTimeout(60000);
 	const problems = [];

@@ -1,6 +1,7 @@
 // Is useful work being done, where is it lost, what to do first.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ask, useData, useLive, type Finding, type Report, type Scope } from '../api';
+import { firstFindings } from '../first';
 import { isKnown, rank } from '../format';
 import { goodputOf } from '../goodput';
 import { shareWithin } from '../histogram';
@@ -195,10 +196,13 @@ export default function Overview({ s }: { s: Scene }) {
 		[s],
 	);
 	const found = useData('findings', count, (signal) => ask<FindingsReport>('/api/goodput/v1/findings', {}, signal).then((a) => a.data));
+	const [first] = useState(firstFindings);
 	return (
 		<>
 			{found.data ? (
 				<Findings s={s} findings={found.data.findings} />
+			) : first && !found.error ? (
+				<div dangerouslySetInnerHTML={{ __html: first }} />
 			) : found.error ? (
 				found.error.kind === 'unavailable' ? (
 					<p class="state empty">Waiting for the first evaluation: it takes two scrapes of a target.</p>
