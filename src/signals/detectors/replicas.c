@@ -164,6 +164,21 @@ static bool decodes_slowly(const double *gaps, const bool *known, size_t count, 
 	return gaps[i] >= 2 * *median && gaps[i] - *median > 6 * spread_of_others(gaps, known, count, i, *median, room);
 }
 
+/* A few long gaps raise a mean: whoever is slow is so with every token. Is the median gap of the target half as long again as the median of
+ * its peers' too? */
+static bool every_token_is_slow(
+	struct evaluation *ev, const struct scope **targets, const bool *known, size_t count, size_t i, double *room)
+{
+	double *medians = ARENA_ARRAY(ev->arena, double, count + 1);
+	bool *have = ARENA_ARRAY(ev->arena, bool, count + 1);
+	for (size_t k = 0; k < count; k++) {
+		const struct reading *r = known[k] ? evaluation_named(ev, targets[k], "itl_p50") : NULL;
+		have[k] = r && reading_is_number(r);
+		medians[k] = have[k] ? known_end(r) : NAN;
+	}
+	return have[i] && medians[i] >= 1.5 * median_of_others(medians, have, count, i, room);
+}
+
 static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
 {
 	struct slow found = { .title = "mean gap between tokens", .value = -INFINITY };
@@ -185,7 +200,8 @@ static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
 		count++;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (known[i] && gaps[i] > found.value && decodes_slowly(gaps, known, count, i, room, &median))
+		if (known[i] && gaps[i] > found.value && decodes_slowly(gaps, known, count, i, room, &median) &&
+			every_token_is_slow(ev, targets, known, count, i, room))
 			found = (struct slow){ targets[i], found.title, gaps[i], median };
 	return found;
 }
