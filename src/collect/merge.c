@@ -10,6 +10,12 @@ static inline uint64_t load_bits(const char *at)
 	return __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED);
 }
 
+/* ... and what is loaded after it is not older. */
+static inline uint64_t load_bits_first(const char *at)
+{
+	return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+}
+
 static uint64_t add_mapped(const struct metric_file *f, double *values)
 {
 	const struct entry *entries = f->entries.items;
@@ -43,7 +49,7 @@ static double time_of(const struct metric_file *f, size_t i)
 	if (f->step != 16)
 		return 0;
 	if (f->map)
-		return number_from_bits(load_bits(f->map + f->entries.items[i].at + 8));
+		return number_from_bits(load_bits_first(f->map + f->entries.items[i].at + 8));
 	return f->name.mode == MODE_MOSTRECENT ? f->times[i] : 0;
 }
 
@@ -52,10 +58,8 @@ static double stamped_value(const struct metric_file *f, size_t i, double *time)
 {
 	for (int attempt = 0;; attempt++) {
 		*time = time_of(f, i);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		double value = f->map ? number_from_bits(load_bits(f->map + f->entries.items[i].at)) : f->values[i];
+		double value = f->map ? number_from_bits(load_bits_first(f->map + f->entries.items[i].at)) : f->values[i];
 
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (attempt == 3 || number_bits(time_of(f, i)) == number_bits(*time))
 			return value;
 	}
