@@ -94,15 +94,17 @@ library.goodput_registry_close(registry)
             section = re.search(r"^## Metrics from C$(.*?)(?=^## |\Z)", f.read(), re.S | re.M)
         self.assertIsNotNone(section, "README.md has no section 'Metrics from C'")
         text = re.search(r"```c\n(.*?)```", section.group(1), re.S).group(1)
-        folder = os.path.join(self.folder, "metrics")
-        for flags in ([args.static, "-pthread"], [args.shared, "-Wl,-rpath," + os.path.dirname(os.path.abspath(args.shared))]):
+        for kind, flags in (("static", [args.static, "-pthread"]),
+                            ("shared", [args.shared, "-Wl,-rpath," + os.path.dirname(os.path.abspath(args.shared))])):
+            # A folder each: another test may have the pid of the first given out again.
+            folder = os.path.join(self.folder, "metrics-" + kind)
             program = self.compile("program.c", text, "-std=c11", *flags, *sanitizers())
             done = run(program, env=dict(os.environ, PROMETHEUS_MULTIPROC_DIR=folder))
             self.assertEqual(done.returncode, 0, done.stdout)
-        files = sorted(os.listdir(folder))
-        self.assertEqual(len([n for n in files if n.startswith("counter_")]), 2, files)
-        with open(os.path.join(folder, files[0]), "rb") as f:
-            self.assertIn(b'["requests", "requests_total", {"path": "/v1/completions"}, ', f.read())
+            files = sorted(os.listdir(folder))
+            self.assertEqual(len([n for n in files if n.startswith("counter_")]), 1, files)
+            with open(os.path.join(folder, files[0]), "rb") as f:
+                self.assertIn(b'["requests", "requests_total", {"path": "/v1/completions"}, ', f.read())
 
     def test_program_in_c_plus_plus(self):
         if not args.program:
