@@ -15,7 +15,7 @@ struct promql_options {
 	size_t max_samples;          /* 50,000,000 */
 	int64_t timeout_ms;          /* 120000 of wall time; 0 = none */
 	bool experimental;           /* functions and aggregations that 3.x has behind a flag */
-	const volatile bool *cancel; /* set by another thread to end the query; NULL: never */
+	const _Atomic bool *cancel; /* set by another thread to end the query; NULL: never */
 	bool delayed_name_removal;   /* drop __name__ at the very end (a 3.x flag; upstream's tests have it on) */
 };
 extern const struct promql_options promql_defaults;

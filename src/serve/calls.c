@@ -20,7 +20,7 @@ struct call {
 	const char *route;
 	const struct labels **dropped;
 	size_t dropped_count;
-	volatile bool cancel;
+	_Atomic bool cancel;
 	bool gzip, is_packed, cors, started;
 	int64_t begin_ns, deadline_ms, cpu_ns;
 };

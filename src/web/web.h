@@ -57,7 +57,7 @@ struct web_request {
 	struct str method, path, query; /* path and query as sent */
 	struct str body, content_type;
 	int64_t now_ms;
-	const volatile bool *cancel;
+	const _Atomic bool *cancel;
 	const struct web_source *source;
 	struct arena *arena; /* for whatever the answer is made of */
 	struct form form;    /* filled in by web_answer */
