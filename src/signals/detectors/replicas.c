@@ -181,6 +181,17 @@ static void judge_turns(struct evaluation *ev, struct scope *pool)
 	evaluation_raise(ev, "round-robin-signature", pool, &hot, 1, b.places, STR_EMPTY);
 }
 
+static void raise_slow(struct evaluation *ev, struct scope *pool)
+{
+	struct slow slow = slow_replica(ev, pool);
+	if (!slow.scope)
+		return;
+	struct str detail = arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers);
+	struct finding *f = evaluation_raise(ev, "slow-replica", pool, &slow.scope->name, 1, pool->target_count, detail);
+	if (slow.since_ms)
+		f->onset_ms = slow.since_ms;
+}
+
 void replicas_raise(struct evaluation *ev)
 {
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
@@ -192,10 +203,7 @@ void replicas_raise(struct evaluation *ev)
 		if (s->target_count < 2)
 			continue;
 		judge_balance(ev, s, SCOPE_TARGET); /* between targets; inside each its own engines were judged */
-		struct slow slow = slow_replica(ev, s);
-		if (slow.scope)
-			evaluation_raise(ev, "slow-replica", s, &slow.scope->name, 1, s->target_count,
-				arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers));
+		raise_slow(ev, s);
 		if (has_window(ev))
 			judge_turns(ev, s);
 	}

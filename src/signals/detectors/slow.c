@@ -256,5 +256,9 @@ struct slow slow_replica(struct evaluation *ev, const struct scope *pool)
 	/* Whose first token and whose gaps are its peers' and whose requests take longer has longer answers. */
 	if (!slow.scope && !is_exported(ev, pool, "itl"))
 		slow = slow_latency(ev, pool, &spans, "e2e", "e2e_p99", "E2E P99");
-	return slow.scope ? slow : slow_decode(ev, pool, &spans);
+	if (!slow.scope)
+		slow = slow_decode(ev, pool, &spans);
+	if (spans.count > 1)
+		slow.since_ms = spans.windows[0].from_ms;
+	return slow;
 }

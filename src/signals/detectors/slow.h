@@ -8,6 +8,7 @@ struct slow {
 	const struct scope *scope; /* NULL: nobody */
 	const char *title;         /* of what is slow */
 	double value, peers;       /* seconds; peers: their median */
+	int64_t since_ms;          /* where the first span that shows it begins; 0: there is no earlier one than the window */
 };
 
 /* The slowest target of the pool that is slow by the figures of the evaluation's window. */
