@@ -188,7 +188,7 @@ static void raise_slow(struct evaluation *ev, struct scope *pool)
 		return;
 	struct str detail = arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers);
 	struct finding *f = evaluation_raise(ev, "slow-replica", pool, &slow.scope->name, 1, pool->target_count, detail);
-	if (slow.since_ms)
+	if (f && slow.since_ms)
 		f->onset_ms = slow.since_ms;
 }
 
