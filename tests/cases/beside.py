@@ -132,7 +132,7 @@ case(
     "b06-a-wide-field",
     decoding([6, 7, 12, 13, 24]),
     """
-finding not slow-replica  24 - 9.5 = 14.5 ms, not six times the others' median distance of 3 ms
+finding not slow-replica  24 / 9.5 = e^0.93, three times the others' median distance of e^0.31
 """,
 )
 case(
@@ -150,6 +150,56 @@ case(
     """
 finding verdict dp-imbalance  the busiest makes 9000 of 14000 tokens: 3.9 times the mean
 finding not slow-replica
+""",
+)
+
+
+# --- requests that take long ----------------------------------------------------------------------------------------------------------------------
+PEERS_TAKE = {2: 9, 2.5: 1}  # seconds (a bucket): requests in each 5 s
+
+
+def taking(bad, with_gaps):
+    """Six replicas that finish ten requests in each 5 s; pod-d's take `bad`. Gaps and first tokens are everybody's."""
+    rows = []
+    for k in (0, 1, 2):
+        for pod in ("pod-a", "pod-b", "pod-c", "pod-d", "pod-e", "pod-f"):
+            mine = bad if pod == "pod-d" else PEERS_TAKE
+            p = page(finished=10 * k, gaps=1000 * k, gap_sum=7 * k) if with_gaps else vllm("0").gauge("num_requests_running", 2).counter("request_success_total", 100 + 10 * k, finished_reason="stop")
+            within = {le: k * sum(n for bound, n in mine.items() if bound <= float(le)) for le in ("1", "2", "2.5", "5", "10", "15", "+Inf")}
+            rows.append((f"t{k}", 5 * k, pod, p.histogram("e2e_request_latency_seconds", within, k * 0.95 * sum(bound * n for bound, n in mine.items()), 10 * k)))
+    return rows
+
+
+case(
+    "b19-two-long-answers",
+    taking({2: 9, 15: 1}, with_gaps=True),
+    """
+pod-d.e2e_p99@t0..t2 near 14.5  10 + 5 x (19.8 - 18) / 2
+pod-a.e2e_p99@t0..t2 near 2.45  2 + 0.5 x (19.8 - 18) / 2
+finding not slow-replica  its tokens come as its peers' do: two of its answers are longer
+""",
+)
+case(
+    "b20-two-take-long-nobody-says-why",
+    taking({2: 9, 15: 1}, with_gaps=False),
+    """
+pod-d.e2e_p99@t0..t2 near 14.5
+finding not slow-replica  one of ten twice, where the peers have none of 50: once in six looks
+""",
+)
+case(
+    "b21-all-take-long-nobody-says-why",
+    taking({10: 10}, with_gaps=False),
+    """
+slow_replica@t0..t2 eq pod-d
+finding verdict slow-replica
+""",
+)
+case(
+    "b22-longer-answers",
+    taking({10: 10}, with_gaps=True),
+    """
+finding not slow-replica  its tokens come as its peers' do: its answers are longer
 """,
 )
 

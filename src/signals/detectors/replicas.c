@@ -1,5 +1,6 @@
 /* Replicas and engines beside each other: who runs more than its share, who is slow. */
 #include "signals/detectors/detect.h"
+#include "signals/detectors/slow.h"
 
 /* What is compared inside a scope. */
 struct place {
@@ -74,146 +75,6 @@ static void publish_balance(struct evaluation *ev, const struct scope *s)
 	evaluation_publish(ev, s, "imbalance_max_over_mean", reading_value(b.ratio));
 	bool by_key = s->target_count == 1 && b.hot->key.len;
 	evaluation_publish(ev, s, "hot_engine", reading_text(by_key ? b.hot->key : b.hot->name));
-}
-
-/* ---- the slow one ---- */
-
-enum { EVENTS_MIN = 20 };
-
-static double known_end(const struct reading *r)
-{
-	return r->kind == READING_AT_MOST ? r->high : r->low;
-}
-
-struct slow {
-	const struct scope *scope; /* NULL: nobody */
-	const char *title;
-	double value, peers; /* seconds */
-};
-
-/* The target whose quantile is three times the median of its peers' and 0.1 s above it, surely; the slowest if several are. */
-static struct slow slow_by(struct evaluation *ev, const struct scope *pool, const char *signal, const char *title)
-{
-	struct slow found = { .title = title, .value = -INFINITY };
-	size_t count = 0;
-	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
-	double *values = ARENA_ARRAY(ev->arena, double, pool->target_count + 1),
-	       *room = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
-	double *surely = ARENA_ARRAY(ev->arena, double, pool->target_count + 1);
-	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
-	SCOPE_EACH(ev, s, SCOPE_TARGET)
-	{
-		if (!scope_has_target(pool, s->target))
-			continue;
-		const struct reading *r = evaluation_named(ev, s, signal);
-		targets[count] = s;
-		known[count] = reading_is_number(r) && r->events >= EVENTS_MIN;
-		values[count] = known[count] ? known_end(r) : NAN;
-		surely[count] = known[count] && r->has_interval && r->interval_low < values[count] ? r->interval_low : values[count];
-		known[count] &= !(r->kind == READING_AT_MOST && r->high > 60); /* a bound that says nothing */
-		count++;
-	}
-	for (size_t i = 0; i < count; i++) {
-		double median = known[i] ? median_of_others(values, known, count, i, room) : NAN;
-		if (surely[i] >= 3 * median && values[i] - median > 0.1 && values[i] > found.value)
-			found = (struct slow){ targets[i], title, values[i], median };
-	}
-	return found;
-}
-
-/* Decoding itself, which has hundreds of events where a latency has ten: the mean gap between tokens. */
-enum { GAPS_MIN = 100 };
-static const double gap_troubles_s = 0.01; /* a second and a half over an answer of 160 tokens */
-
-/* From _sum and _count alone: the reading of the signal gathers all buckets, of every replica at every moment. NAN when not known or too
- * few. */
-static double mean_gap(struct evaluation *ev, const struct scope *s, const struct metric_spec *itl)
-{
-	double sum = 0, count = 0;
-	bool has_sum = false;
-	struct restart_times restarts;
-	struct window_ends w = window_ends_of(ev, s->target, &restarts);
-	for (size_t k = 0; k < s->member_count; k++) {
-		const struct member_list *list = evidence_members(ev->evidence, s->members[k], itl, ev->window.to_ms);
-		for (size_t i = 0; list && i < list->members.count; i++) {
-			const struct member *m = &list->members.items[i];
-			if (m->part == PART_BUCKET)
-				continue;
-			struct increase one = view_increase(&m->view, &w);
-			if (!one.known || one.reset)
-				return NAN;
-			if (m->part == PART_SUM)
-				sum += one.value * list->name->scale;
-			else
-				count += one.value;
-			has_sum |= m->part == PART_SUM;
-		}
-	}
-	return has_sum && count >= GAPS_MIN ? sum / count : NAN;
-}
-
-static bool decodes_slowly(const double *gaps, const bool *known, size_t count, size_t i, double *room, double *median)
-{
-	size_t others = count_others(known, count, i);
-	*median = median_of_others(gaps, known, count, i, room);
-	if (!others || gaps[i] - *median < gap_troubles_s)
-		return false;
-	if (others < PEERS_FOR_SPREAD)
-		return gaps[i] >= 3 * *median;
-	/* Twice the others, and no mere end of a wide field (batches differ, cards differ). */
-	return gaps[i] >= 2 * *median && gaps[i] - *median > 6 * spread_of_others(gaps, known, count, i, *median, room);
-}
-
-/* A few long gaps raise a mean: whoever is slow is so with every token. Is the median gap of the target half as long again as the median of
- * its peers' too? */
-static bool every_token_is_slow(
-	struct evaluation *ev, const struct scope **targets, const bool *known, size_t count, size_t i, double *room)
-{
-	double *medians = ARENA_ARRAY(ev->arena, double, count + 1);
-	bool *have = ARENA_ARRAY(ev->arena, bool, count + 1);
-	for (size_t k = 0; k < count; k++) {
-		const struct reading *r = known[k] ? evaluation_named(ev, targets[k], "itl_p50") : NULL;
-		have[k] = r && reading_is_number(r);
-		medians[k] = have[k] ? known_end(r) : NAN;
-	}
-	return have[i] && medians[i] >= 1.5 * median_of_others(medians, have, count, i, room);
-}
-
-static struct slow slow_decode(struct evaluation *ev, const struct scope *pool)
-{
-	struct slow found = { .title = "mean gap between tokens", .value = -INFINITY };
-	const struct metric_spec *itl = catalog_metric(ev->catalog, "itl");
-	size_t count = 0;
-	if (!itl)
-		return found;
-	const struct scope **targets = ARENA_ARRAY(ev->arena, const struct scope *, pool->target_count + 1);
-	double *gaps = ARENA_ARRAY(ev->arena, double, pool->target_count + 1), median;
-	double *room = ARENA_ARRAY(ev->arena, double, 2 * pool->target_count + 2);
-	bool *known = ARENA_ARRAY(ev->arena, bool, pool->target_count + 1);
-	SCOPE_EACH(ev, s, SCOPE_TARGET)
-	{
-		if (!scope_has_target(pool, s->target))
-			continue;
-		targets[count] = s;
-		gaps[count] = mean_gap(ev, s, itl);
-		known[count] = !isnan(gaps[count]);
-		count++;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (known[i] && gaps[i] > found.value && decodes_slowly(gaps, known, count, i, room, &median) &&
-			every_token_is_slow(ev, targets, known, count, i, room))
-			found = (struct slow){ targets[i], found.title, gaps[i], median };
-	return found;
-}
-
-static struct slow slow_replica(struct evaluation *ev, const struct scope *pool)
-{
-	if (pool->target_count < 2 || !has_window(ev))
-		return (struct slow){ 0 };
-	struct slow slow = slow_by(ev, pool, "ttft_p99", "TTFT P99");
-	if (!slow.scope)
-		slow = slow_by(ev, pool, "e2e_p99", "E2E P99");
-	return slow.scope ? slow : slow_decode(ev, pool);
 }
 
 void replicas_publish(struct evaluation *ev)
@@ -292,6 +153,8 @@ static void judge_balance(struct evaluation *ev, struct scope *s, enum scope_kin
 	evaluation_raise(ev, "dp-imbalance", s, &hot, 1, b.places, STR_EMPTY);
 }
 
+enum { FINISHED_MIN = 20 };
+
 /* Finished requests of each target within a tenth of their mean, and enough of them. */
 static bool dealt_evenly(struct evaluation *ev, const struct scope *pool)
 {
@@ -301,7 +164,7 @@ static bool dealt_evenly(struct evaluation *ev, const struct scope *pool)
 		double finished;
 		if (!scope_has_target(pool, s->target))
 			continue;
-		if (!number_at(ev, s, "finished", &finished) || finished < EVENTS_MIN)
+		if (!number_at(ev, s, "finished", &finished) || finished < FINISHED_MIN)
 			return false;
 		low = fmin(low, finished);
 		high = fmax(high, finished);
@@ -318,6 +181,17 @@ static void judge_turns(struct evaluation *ev, struct scope *pool)
 	evaluation_raise(ev, "round-robin-signature", pool, &hot, 1, b.places, STR_EMPTY);
 }
 
+static void raise_slow(struct evaluation *ev, struct scope *pool)
+{
+	struct slow slow = slow_replica(ev, pool);
+	if (!slow.scope)
+		return;
+	struct str detail = arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers);
+	struct finding *f = evaluation_raise(ev, "slow-replica", pool, &slow.scope->name, 1, pool->target_count, detail);
+	if (f && slow.since_ms)
+		f->onset_ms = slow.since_ms;
+}
+
 void replicas_raise(struct evaluation *ev)
 {
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
@@ -329,10 +203,7 @@ void replicas_raise(struct evaluation *ev)
 		if (s->target_count < 2)
 			continue;
 		judge_balance(ev, s, SCOPE_TARGET); /* between targets; inside each its own engines were judged */
-		struct slow slow = slow_replica(ev, s);
-		if (slow.scope)
-			evaluation_raise(ev, "slow-replica", s, &slow.scope->name, 1, s->target_count,
-				arena_printf(ev->arena, "%s %.3g s, of its peers %.3g s (median)", slow.title, slow.value, slow.peers));
+		raise_slow(ev, s);
 		if (has_window(ev))
 			judge_turns(ev, s);
 	}
