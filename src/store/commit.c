@@ -11,7 +11,7 @@ enum {
 	LOOSE_SET = 256,
 	INSTANCE_LEAST = 32, /* series of one instance that are worth a set */
 	INSTANCE_SET = 2048,
-	LOOSE_MOST = 1 << 20,
+	LOOSE_MOST = 5 << 19, /* samples: 68 rows of 38,400 series; fewer rows a chunk cost bytes and queries, more cost memory */
 	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
 	LOG_PER_SERIES = 512,
 	RETRY_COMMITS = 8,
