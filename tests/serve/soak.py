@@ -97,7 +97,7 @@ class Soak:
         self.start()
         sleeper, start = daemon.side_by_side.Sleeper(self.shop.path("probe")), time.monotonic()
         begin = taken = time.time()
-        memory, head = Memory(self.server.process.pid), metric(self.server, "goodput_store_head_samples")
+        memory, heads = Memory(self.server.process.pid), [metric(self.server, "goodput_store_head_samples")]
         samples, scrapes = metric(self.server, "goodput_samples_appended_total"), metric(self.server, "goodput_scrapes_total")
         failed = metric(self.server, "goodput_scrapes_failed_total")
         cpu = metric(self.server, "process_cpu_seconds_total")
@@ -107,6 +107,7 @@ class Soak:
         injected = 0
         while time.time() - begin < self.seconds:
             time.sleep(min(6, max(0.0, self.seconds - (time.time() - begin))))
+            heads.append(metric(self.server, "goodput_store_head_samples"))
             if self.seconds - (time.time() - begin) > 4:
                 self.disturb()
                 injected += 1
@@ -115,8 +116,10 @@ class Soak:
             t.join()
         memory.end()
         elapsed = time.time() - taken
-        head = metric(self.server, "goodput_store_head_samples") - head
-        grown = memory.least(time.time() - elapsed * 0.1, time.time()) - memory.least(taken, taken + elapsed * 0.1)
+        # What a head has needed is kept for the next one.
+        head = max(heads) - heads[0]
+        tenths = [memory.least(taken + elapsed * i / 10, taken + elapsed * (i + 1) / 10) for i in range(10)]
+        grown = tenths[-1] - tenths[0]
         samples = metric(self.server, "goodput_samples_appended_total") - samples
         scrapes = metric(self.server, "goodput_scrapes_total") - scrapes
         failed = metric(self.server, "goodput_scrapes_failed_total") - failed
@@ -126,8 +129,9 @@ class Soak:
         print("%.0f s, %d targets at 1 s: %d scrapes, %d failed (%d faults of 2 s), %d skipped, mean lateness %.1f ms" %
               (elapsed, REPLICAS, scrapes, failed, injected, skipped, lateness * 1000))
         print("%d samples, %d queries, %d errors; %.2f CPU" % (samples, self.asked, len(self.errors), cpu / elapsed))
-        print("memory grew by %.1f MB, the head by %.1f MB (%d samples); the most while judging %.1f MB" %
+        print("memory grew by %.1f MB, the head by up to %.1f MB (%d samples); the most while judging %.1f MB" %
               (grown / 1e6, head * HEAD_BYTES / 1e6, head, memory.most() / 1e6))
+        print("the least in each tenth of the time, MB: %s" % " ".join("%.0f" % (size / 1e6) for size in tenths))
         # In a second in which the machine did not even wake a sleeper in time, or take 4 KiB, all scrapes may be late, and those of the next.
         late = sleeper.late_seconds(start)
         excused = 2 * late * REPLICAS
