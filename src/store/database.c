@@ -59,6 +59,10 @@ static const char *const texts[ST_COUNT] = {
 
 static const char *hint_of(int code)
 {
+	/* A rollback journal: only the making of a store has one, and a change of its format. */
+	if (code == SQLITE_READONLY_ROLLBACK)
+		return "whoever was making the file was broken off: open it for writing once (goodput serve --store FILE), or remove it if "
+		       "it is new";
 	switch (code & 0xff) {
 	case SQLITE_FULL:
 		return "free space on the disk, or lower the retention: samples are kept in memory meanwhile and written when there is "
