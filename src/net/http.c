@@ -140,7 +140,7 @@ void http_fetch(struct http_client *c, struct arena *arena, const struct http_re
 	http_fetch_all(c, arena, request, answer, 1, 1, NULL);
 }
 
-void http_encode(struct str text, struct buf *out)
+static void encode(struct str text, bool form, struct buf *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	for (size_t i = 0; i < text.len; i++) {
@@ -149,10 +149,22 @@ void http_encode(struct str text, struct buf *out)
 			     c == '.' || c == '~';
 		if (plain) {
 			buf_add_c(out, (char)c);
+		} else if (c == ' ' && form) {
+			buf_add_c(out, '+');
 		} else {
 			buf_add_c(out, '%');
 			buf_add_c(out, digits[c >> 4]);
 			buf_add_c(out, digits[c & 15]);
 		}
 	}
+}
+
+void http_encode(struct str text, struct buf *out)
+{
+	encode(text, false, out);
+}
+
+void http_encode_form(struct str text, struct buf *out)
+{
+	encode(text, true, out);
 }

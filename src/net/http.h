@@ -68,7 +68,8 @@ void http_fetch_all(struct http_client *c, struct arena *arena, const struct htt
 	size_t count, size_t parallel, const volatile bool *stop);
 /* One. */
 void http_fetch(struct http_client *c, struct arena *arena, const struct http_request *request, struct http_answer *answer);
-/* Percent-encodes for a query string. */
+/* Percent-encodes for a query string; as a form has it, a blank is "+". */
 void http_encode(struct str text, struct buf *out);
+void http_encode_form(struct str text, struct buf *out);
 
 #endif

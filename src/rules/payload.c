@@ -1,9 +1,9 @@
 #include "rules/payload.h"
 
 #include "base/json.h"
+#include "net/http.h"
 #include "rules/api.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -33,16 +33,7 @@ static void json_link(struct json *j, const struct notice *n, struct str externa
 		external_url.len--;
 	buf_add(&url, external_url);
 	buf_add_cstr(&url, "/graph?g0.expr=");
-	for (size_t i = 0; i < n->query.len; i++) {
-		unsigned char c = (unsigned char)n->query.ptr[i];
-
-		if (isalnum(c) || strchr("-_.~", c))
-			buf_add_c(&url, (char)c);
-		else if (c == ' ')
-			buf_add_c(&url, '+');
-		else
-			buf_printf(&url, "%%%02X", c);
-	}
+	http_encode_form(n->query, &url);
 	buf_add_cstr(&url, "&g0.tab=1");
 	json_text(j, "generatorURL", buf_str(&url));
 	buf_fini(&url);

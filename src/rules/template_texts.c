@@ -1,5 +1,6 @@
 /* Template functions of texts. */
 #include "base/regex.h"
+#include "net/http.h"
 #include "rules/template_functions.h"
 
 #include <ctype.h>
@@ -143,21 +144,6 @@ TEMPLATE_FUNCTION(function_replace_all)
 	return value_give_text(x, &out, result);
 }
 
-/* Percent-encoding; a blank is "+" in a query (urlquery) and "%20" elsewhere. */
-static void add_escaped(struct str s, bool form, struct buf *out)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-
-		if (isalnum(c) || strchr("-_.~", c))
-			buf_add_c(out, (char)c);
-		else if (c == ' ' && form)
-			buf_add_c(out, '+');
-		else
-			buf_printf(out, "%%%02X", c);
-	}
-}
-
 TEMPLATE_FUNCTION(function_url_query)
 {
 	struct buf text;
@@ -169,7 +155,7 @@ TEMPLATE_FUNCTION(function_url_query)
 		buf_init(&one, TEMPLATE_OUTPUT_MAX);
 		bool ok = value_print(x, &args[i], &one);
 
-		add_escaped(buf_str(&one), true, &text);
+		http_encode_form(buf_str(&one), &text);
 		buf_fini(&one);
 		if (!ok) {
 			buf_fini(&text);
@@ -187,7 +173,7 @@ static bool link_to(struct execution *x, const struct value *args, struct value 
 		return false;
 	buf_init(&text, TEMPLATE_OUTPUT_MAX);
 	buf_add_cstr(&text, "/graph?g0.expr=");
-	add_escaped(args[0].text, true, &text);
+	http_encode_form(args[0].text, &text);
 	buf_printf(&text, "&g0.tab=%s", tab);
 	return value_give_text(x, &text, result);
 }

@@ -1,6 +1,7 @@
 #include "web/first.h"
 
 #include "base/clock.h"
+#include "net/http.h"
 #include "report/html.h"
 
 #include <math.h>
@@ -28,20 +29,6 @@ static void add_date(struct buf *out, int64_t t_ms)
 	size_t len = time_format(t_ms - t_ms % 1000, text);
 
 	buf_printf(out, "<time datetime=\"%.*s\">%.*s UTC</time>", (int)len, text, (int)len - 1, text);
-}
-
-/* A value in the query of an address. */
-static void add_encoded(struct buf *out, struct str s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-
-		if (plain)
-			buf_add_c(out, (char)c);
-		else
-			buf_printf(out, "%%%02X", c);
-	}
 }
 
 /* The figure alone, with the signs that the page has for bounds. */
@@ -161,7 +148,7 @@ static void print_since(struct buf *out, const struct finding *f)
 			(long long)((end_ms + 999) / 1000 + 300));
 		if (pool.len) {
 			buf_add_cstr(out, "&amp;pool=");
-			add_encoded(out, pool);
+			http_encode(pool, out);
 		}
 		buf_add_cstr(out, "\" title=\"this time range, as a link that stays\">");
 		add_date(out, f->onset_ms);
