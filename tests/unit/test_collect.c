@@ -173,24 +173,30 @@ static void folder_fill(const char *folder)
 	}
 }
 
-static void test_fold_keeps_the_page(void **state)
+/* Folds so many files; the page says the same before and after. */
+static void assert_fold_keeps_page(const char *folder, size_t files)
 {
 	struct collect_fold folded;
+	char *before = page_of(folder);
+
+	assert_true(fold_now(folder, &folded));
+	assert_int_equal(folded.files, files);
+	char *after = page_of(folder);
+
+	assert_string_equal(before, after);
+	mem_free(before);
+	mem_free(after);
+}
+
+static void test_fold_keeps_the_page(void **state)
+{
 	char folder[64];
 
 	folder_make_here(folder);
 	folder_fill(folder);
 	for (int round = 0; round < 2; round++) { /* the second time into archives that are there */
-		char *before = page_of(folder);
-
-		assert_true(fold_now(folder, &folded));
-		assert_int_equal(folded.files, round ? 1 : 9);
+		assert_fold_keeps_page(folder, round ? 1 : 9);
 		assert_int_equal(files_in(folder, "db$"), 3);
-		char *after = page_of(folder);
-
-		assert_string_equal(before, after);
-		mem_free(before);
-		mem_free(after);
 		counter_put(folder, "counter", DEAD_PID + 9, "a_total", 4, 8);
 	}
 	folder_remove(folder);
@@ -247,28 +253,18 @@ static void test_fold_killed(void **state)
 /* A name with a line end cannot stand in a journal: such a file stays, and is counted once. */
 static void test_fold_of_a_name_of_two_lines(void **state)
 {
-	struct collect_fold folded;
 	char folder[64];
 
 	folder_make_here(folder);
 	folder_fill(folder);
 	counter_put(folder, "counter_a\nb", DEAD_PID + 5, "a_total", 3, 8);
-	char *before = page_of(folder);
-
-	assert_true(fold_now(folder, &folded));
-	assert_int_equal(folded.files, 9);
-	char *after = page_of(folder);
-
-	assert_string_equal(before, after);
-	mem_free(before);
-	mem_free(after);
+	assert_fold_keeps_page(folder, 9);
 	folder_remove(folder);
 }
 
 /* Only what a fold made is an archive: these are other programs' files, counted once whatever is folded. */
 static void test_fold_beside_names_like_archives(void **state)
 {
-	struct collect_fold folded;
 	char folder[64], path[160];
 
 	folder_make_here(folder);
@@ -280,15 +276,7 @@ static void test_fold_beside_names_like_archives(void **state)
 	counter_put(folder, "untyped", DEAD_PID, "u", 1, 8);
 	snprintf(path, sizeof path, "%s/untyped_folded.db", folder);
 	metric_bytes_write(path, "u", 3, 8);
-	char *before = page_of(folder);
-
-	assert_true(fold_now(folder, &folded));
-	assert_int_equal(folded.files, 10);
-	char *after = page_of(folder);
-
-	assert_string_equal(before, after);
-	mem_free(before);
-	mem_free(after);
+	assert_fold_keeps_page(folder, 10);
 	folder_remove(folder);
 }
 
