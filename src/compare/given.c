@@ -5,7 +5,6 @@
 #include <math.h>
 
 enum { FINISHED_LEAST = 20 };
-#include <stdio.h>
 
 const struct compare_spec given_specs[] = {
 	{ "ttft_p50", "TTFT P50", "ms", COMPARE_QUANTILE, 0, 0.5, -1 },

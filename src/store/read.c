@@ -43,7 +43,6 @@ struct reading {
 	struct room room;
 	struct arena parted; /* while a cluster is read: what only some of its series need */
 	struct gather *gathers;
-	size_t gather_count;
 	struct touch **by_set;
 	VEC(struct touch *) touched;
 	int64_t from_ms, to_ms;
@@ -455,7 +454,7 @@ static void loose_alone(struct reading *r, struct gather *g)
 struct series_view *disk_select(
 	const struct store *s, struct arena *arena, const uint32_t *ids, size_t id_count, int64_t from_ms, int64_t to_ms, size_t *count)
 {
-	struct reading r = { .store = s, .arena = arena, .gather_count = id_count, .from_ms = from_ms, .to_ms = to_ms };
+	struct reading r = { .store = s, .arena = arena, .from_ms = from_ms, .to_ms = to_ms };
 	struct series_view *views = arena_alloc(arena, (id_count + 1) * sizeof *views);
 
 	arena_init(&r.scratch);
