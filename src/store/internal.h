@@ -339,6 +339,7 @@ bool batch_end(struct disk *disk, struct batch *batch, struct error *e);
 bool disk_commit(struct store *s, struct error *e);
 /* Those without samples leave the list of loose series. */
 void loose_tidy(struct disk *disk);
+/* draft.c */
 uint32_t blob_checksum(struct str a, struct str b);
 
 /* newest.c: of a series that is unsure. */

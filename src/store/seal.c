@@ -1,6 +1,5 @@
 /* Sealing: what the head holds of a set becomes chunks. */
-#include "base/hash.h"
-#include "store/internal.h"
+#include "store/draft.h"
 
 enum { CHUNK_ROWS_MOST = 1024 };
 
@@ -56,81 +55,24 @@ static struct head_column column_of(struct disk *disk, const struct set *set, ui
 	return (struct head_column){ g->t, v, set->sealing };
 }
 
-/* The number of the list that holds these times, added when it is new. */
-static uint32_t list_of(struct times_list *lists, size_t *count, const int64_t *t, size_t rows)
-{
-	for (size_t i = 0; i < *count; i++)
-		if (lists[i].count == rows && lists[i].t[0] == t[0] && (lists[i].t == t || memcmp(lists[i].t, t, rows * sizeof *t) == 0))
-			return (uint32_t)i;
-	lists[*count] = (struct times_list){ t, (uint32_t)rows };
-	return (uint32_t)(*count)++;
-}
-
-uint32_t blob_checksum(struct str a, struct str b)
-{
-	return (uint32_t)hash_seeded(b.ptr, b.len, a.len ? hash_bytes(a.ptr, a.len) : 0);
-}
-
-static bool section_write(struct disk *disk, int64_t chunk, uint32_t number, const struct column *columns, size_t count,
-	const struct times_list *lists, struct error *e)
-{
-	buf_reset(&disk->summary);
-	buf_reset(&disk->data);
-	buf_reset(&disk->packed);
-	section_pack(columns, count, lists, &disk->summary, &disk->data);
-	compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
-	sqlite3_stmt *statement = database_use(&disk->writer, ST_SECTION_ADD);
-	sqlite3_bind_int64(statement, 1, chunk << SECTION_BITS | number);
-	sqlite3_bind_int64(statement, 2, blob_checksum(buf_str(&disk->summary), buf_str(&disk->packed)));
-	database_bind_blob(statement, 3, buf_str(&disk->summary));
-	database_bind_blob(statement, 4, buf_str(&disk->packed));
-	return database_run(&disk->writer, statement, e);
-}
-
-static bool chunk_write_head(struct disk *disk, const struct set *set, const struct chunk *chunk, const struct times_list *lists,
-	size_t list_count, struct error *e)
-{
-	buf_reset(&disk->times);
-	times_pack(lists, list_count, &disk->times);
-	sqlite3_stmt *statement = database_use(&disk->writer, ST_CHUNK_ADD);
-	sqlite3_bind_int64(statement, 1, chunk->id);
-	sqlite3_bind_int64(statement, 2, set->number + 1);
-	sqlite3_bind_int64(statement, 3, chunk->t_first);
-	sqlite3_bind_int64(statement, 4, chunk->t_last);
-	sqlite3_bind_int64(statement, 5, chunk->rows);
-	sqlite3_bind_int64(statement, 6, (int64_t)chunk->samples);
-	sqlite3_bind_int64(statement, 7, (int64_t)chunk->sealed);
-	database_bind_blob(statement, 8, buf_str(&disk->times));
-	return database_run(&disk->writer, statement, e);
-}
-
 /* Samples [from, from + CHUNK_ROWS_MOST) of each column, as one chunk. */
 static bool chunk_write(struct disk *disk, struct set *set, const struct head_column *head, size_t from, struct error *e)
 {
 	struct column *columns = ARENA_ARRAY(&disk->arena, struct column, set->count);
-	struct times_list *lists = ARENA_ARRAY(&disk->arena, struct times_list, set->count);
-	struct chunk chunk = { .id = disk->next_chunk++, .t_first = INT64_MAX, .t_last = INT64_MIN, .sealed = disk->log_seq };
-	size_t list_count = 0;
+	bool cut = set->group && set->sealing < set->group->rows;
+	struct draft draft;
 
-	if (set->group && set->sealing < set->group->rows)
-		chunk.sealed = set->group->cut_log - 1;
-
+	draft_begin(&draft, disk, set, &disk->arena, cut ? set->group->cut_log - 1 : disk->log_seq);
 	for (uint32_t i = 0; i < set->count; i++) {
 		size_t left = head[i].count > from ? head[i].count - from : 0, rows = left < CHUNK_ROWS_MOST ? left : CHUNK_ROWS_MOST;
-		if (!rows)
-			continue;
-		const int64_t *t = head[i].t + from;
-		columns[i] = (struct column){ head[i].v + from, list_of(lists, &list_count, t, rows), set->above[i] };
-		chunk.t_first = t[0] < chunk.t_first ? t[0] : chunk.t_first;
-		chunk.t_last = t[rows - 1] > chunk.t_last ? t[rows - 1] : chunk.t_last;
-		chunk.rows = rows > chunk.rows ? (uint32_t)rows : chunk.rows;
-		chunk.samples += rows;
+		if (rows)
+			columns[i] = draft_column(&draft, i, head[i].t + from, head[i].v + from, rows);
 	}
-	for (uint32_t i = 0; i < set->section_count; i++)
-		if (!section_write(disk, chunk.id, i, columns + set->starts[i], set->starts[i + 1] - set->starts[i], lists, e))
+	for (uint32_t k = 0; k < set->section_count; k++)
+		if (!draft_section(&draft, k, columns + set->starts[k], e))
 			return false;
-	VEC_PUSH(&set->pending, chunk);
-	return chunk_write_head(disk, set, &chunk, lists, list_count, e);
+	VEC_PUSH(&set->pending, draft.chunk);
+	return draft_end(&draft, e);
 }
 
 bool set_seal(struct store *s, struct set *set, struct error *e)
