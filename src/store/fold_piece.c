@@ -353,6 +353,49 @@ static void group_fold(struct folding *f, struct part *part)
 	piece_done(f, part, &run);
 }
 
+/* ---- loose samples ---- */
+
+/* All have them at the same times: what came one by one came together. */
+static bool loose_is_even(const struct part *home)
+{
+	const struct series *first = home->tracks.items[0]->series;
+
+	if (home->parts.count > 1 || !first->count)
+		return false;
+	VEC_EACH (&home->tracks, track) {
+		const struct series *series = (*track)->series;
+		if ((*track)->own || series->count != first->count || memcmp(series->t, first->t, first->count * sizeof *first->t) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void track_loose(struct folding *f, struct track *x, const struct part *part, bool whole)
+{
+	const struct series *series = x->series;
+
+	if (!series->count || !windows_meet(f->windows, series->t[0], series->t[series->count - 1]))
+		return;
+	double *v = arena_alloc(&f->piece, series->count * sizeof *v);
+	memcpy(v, series_values(series), series->count * sizeof *v);
+	track_samples(f, x, part, series->t, v, series->count, whole);
+	arena_reset(&f->piece);
+}
+
+void loose_fold(struct folding *f, struct part *home)
+{
+	const struct series *first = home->tracks.items[0]->series;
+	bool even = loose_is_even(home) && windows_meet(f->windows, first->t[0], first->t[first->count - 1]);
+	struct run run = even ? run_of(first->t, first->count) : (struct run){ 0 };
+
+	if (even)
+		piece_moves(f, home, &run);
+	VEC_EACH (&home->tracks, track)
+		track_loose(f, *track, even ? home : (*track)->part, even);
+	if (even)
+		piece_done(f, home, &run);
+}
+
 void piece_fold(struct folding *f, const struct piece *piece)
 {
 	struct disk *disk = f->store->disk;

@@ -162,18 +162,6 @@ static void home_begin(struct folding *f, struct part *home)
 	}
 }
 
-static void loose_fold(struct folding *f, struct track *x)
-{
-	const struct series *series = x->series;
-
-	if (!series->count || !windows_meet(f->windows, series->t[0], series->t[series->count - 1]))
-		return;
-	double *v = arena_alloc(&f->piece, series->count * sizeof *v);
-	memcpy(v, series_values(series), series->count * sizeof *v);
-	track_samples(f, x, x->part, series->t, v, series->count, false);
-	arena_reset(&f->piece);
-}
-
 static void track_end(struct folding *f, struct track *x)
 {
 	const struct fold_times *times = x->own ? x->own : &x->part->times;
@@ -208,8 +196,7 @@ static void home_fold(struct folding *f, struct part *home)
 	const struct piece *pieces = pieces_find(f, home, &piece_count);
 	for (size_t i = 0; i < piece_count; i++)
 		piece_fold(f, &pieces[i]);
-	VEC_EACH (&home->tracks, track)
-		loose_fold(f, *track);
+	loose_fold(f, home);
 	VEC_EACH (&home->tracks, track)
 		track_end(f, *track);
 	VEC_EACH (&home->parts, part)

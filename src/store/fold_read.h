@@ -55,6 +55,8 @@ struct piece { /* of a part: a chunk, all chunks of a digest, or the rows of its
 
 /* fold_piece.c */
 void piece_fold(struct folding *f, const struct piece *piece);
+/* The loose samples of a home's tracks, which are newer than all of its pieces, as a rule. */
+void loose_fold(struct folding *f, struct part *home);
 /* From here on its times are its own. */
 void track_part(struct folding *f, struct track *x, const struct part *part);
 /* A run of which all samples are at hand. `whole`: it has the times of the piece. `v` may be changed. */
