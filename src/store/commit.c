@@ -11,7 +11,6 @@ enum {
 	LOOSE_SET = 256,
 	INSTANCE_LEAST = 32, /* series of one instance that are worth a set */
 	INSTANCE_SET = 2048,
-	LOOSE_MOST = 5 << 19, /* samples: 68 rows of 38,400 series; fewer rows a chunk cost bytes and queries, more cost memory */
 	LOG_LEAST = 16 << 20, /* bytes of the log that an unsealed row may hold back */
 	LOG_PER_SERIES = 512,
 	RETRY_COMMITS = 8,
@@ -161,7 +160,7 @@ static bool loose_is_due(const struct store *s)
 	const struct disk *disk = s->disk;
 	size_t many = (size_t)disk->options.chunk_rows * disk->loose.count;
 
-	return disk->loose_samples && (disk->loose_samples >= LOOSE_MOST || disk->loose_samples >= many ||
+	return disk->loose_samples && (disk->loose_samples >= disk->options.loose_samples || disk->loose_samples >= many ||
 					      is_due_by_age(s, disk->loose_log_first, disk->loose_log_start));
 }
 
@@ -462,7 +461,9 @@ bool store_commit(struct store *s, struct error *e)
 		return true;
 	if (!disk_commit(s, e))
 		return false;
-	if (!s->disk->options.read_only)
+	if (!s->disk->options.read_only) {
+		disk_compact(s);
 		disk_digest(s);
+	}
 	return true;
 }

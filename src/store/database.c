@@ -10,7 +10,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian and read without swapping");
 
 /* "GOOD" */
-enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 2, PAGE_BYTES = 32768, BUSY_MS = 5000 };
+enum { APPLICATION_ID = 0x474f4f44, FORMAT_VERSION = 3, PAGE_BYTES = 32768, BUSY_MS = 5000 };
 
 static const char schema[] =
 	"CREATE TABLE series (id INTEGER PRIMARY KEY, batch BLOB NOT NULL);"
@@ -20,7 +20,7 @@ static const char schema[] =
 	"CREATE TABLE sections (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, summary BLOB NOT NULL, data BLOB NOT NULL);"
 	"CREATE TABLE log (seq INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, records BLOB NOT NULL);";
 
-/* What format 2 has more. */
+/* What format 2 has more. Format 3 has the same tables: a chunk may be one that others replace. */
 static const char schema_2[] = "CREATE TABLE digests (id INTEGER PRIMARY KEY, set_id INTEGER NOT NULL, chunk_count INTEGER NOT NULL,"
 			       " checksum INTEGER NOT NULL, entries BLOB NOT NULL);"
 			       "CREATE TABLE digest_sections (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL);";
@@ -39,6 +39,7 @@ static const char *const texts[ST_COUNT] = {
 	[ST_CHUNK_ADD] = "INSERT INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[ST_CHUNK_ALL] = "SELECT id, set_id, t_first, t_last, row_count, samples, sealed FROM chunks ORDER BY id",
 	[ST_CHUNK_TIMES] = "SELECT times FROM chunks WHERE id = ?1",
+	[ST_CHUNK_REPLACE] = "UPDATE chunks SET set_id = 0 WHERE id = ?1",
 	[ST_CHUNK_DROP] = "DELETE FROM chunks WHERE id = ?1",
 	[ST_SECTION_ADD] = "INSERT INTO sections VALUES (?1, ?2, ?3, ?4)",
 	[ST_SECTION_GET] = "SELECT checksum, summary, data FROM sections WHERE id = ?1",
@@ -194,7 +195,7 @@ static bool schema_raise(struct database *d, struct error *e)
 {
 	char sql[160];
 
-	if (sqlite3_exec(d->handle, schema_2, NULL, NULL, NULL) != SQLITE_OK)
+	if (d->version < 2 && sqlite3_exec(d->handle, schema_2, NULL, NULL, NULL) != SQLITE_OK)
 		return database_failed(d, "make the store", e);
 	sqlite3_snprintf(sizeof sql, sql, "PRAGMA user_version = %d", FORMAT_VERSION);
 	d->version = FORMAT_VERSION;

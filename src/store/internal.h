@@ -129,6 +129,7 @@ struct set {
 	VEC(struct chunk) pending; /* written in the open transaction */
 	struct group *group;       /* that fills it now, or NULL */
 	size_t digested;           /* chunks in front that have digests, or are too few for one */
+	size_t compacted;          /* chunks in front that stay as they are */
 	uint64_t hash, sealed;
 	bool unordered; /* a chunk begins before the end of one before it */
 	bool stored, marked;
@@ -263,14 +264,15 @@ struct disk {
 	struct buf records;  /* since the last commit */
 	int64_t record_t_ms; /* of the loose sample before in the same row of the log */
 	uint64_t record_key;
-	size_t digest_next;        /* the set looked at last */
-	size_t series_stored;      /* series with ids below are in the file */
-	VEC(uint32_t) batches;     /* the first key of each row of series in the file, rising */
-	VEC(uint32_t) new_batches; /* the same as the open transaction makes it */
-	VEC(uint32_t) keys;        /* by id, rising */
-	size_t key_hint;           /* where series_of_key found the last one */
+	size_t digest_next, compact_next; /* the sets looked at last */
+	size_t series_stored;             /* series with ids below are in the file */
+	VEC(uint32_t) batches;            /* the first key of each row of series in the file, rising */
+	VEC(uint32_t) new_batches;        /* the same as the open transaction makes it */
+	VEC(uint32_t) keys;               /* by id, rising */
+	size_t key_hint;                  /* where series_of_key found the last one */
 	uint32_t next_key;
 	int64_t next_chunk;
+	VEC(int64_t) replaced;        /* chunks that the file still has and memory has no more */
 	uint64_t log_seq, log_oldest; /* the next row's; the oldest that is there */
 	uint64_t log_written;         /* bytes since it was opened, what was found included */
 	size_t log_rows, log_faults;  /* as found when it was opened */
@@ -323,6 +325,10 @@ bool digest_make(struct disk *disk, const struct set *set, size_t first, size_t 
 	bool (*each)(void *context, uint32_t section, struct str data), void *context, struct error *e);
 bool digest_drop(struct disk *disk, int64_t digest, struct error *e);
 
+/* compact.c: small chunks become few, of one set a call. What cannot be written now is left as it is until the store is opened again. */
+enum { REPLACED = 0 }; /* the set of a chunk that others replace, in the file */
+void disk_compact(struct store *s);
+
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */
 /* Of its group all rows, or the cut ones (group_seal_rows). */
 bool set_seal(struct store *s, struct set *set, struct error *e);
@@ -341,6 +347,8 @@ bool disk_commit(struct store *s, struct error *e);
 void loose_tidy(struct disk *disk);
 /* draft.c */
 uint32_t blob_checksum(struct str a, struct str b);
+/* retain.c: from the file; memory has it no more. */
+bool chunk_delete(struct disk *disk, int64_t id, struct error *e);
 
 /* newest.c: of a series that is unsure. */
 void series_ask_newest(struct store *s, struct series *series);

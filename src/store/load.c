@@ -9,6 +9,7 @@ enum {
 	SETS_MOST = 1 << 28,
 	LABELS_MOST = 1024,
 	CHUNK_ROWS = 256,
+	LOOSE_SAMPLES = 5 << 19, /* 68 rows of 38,400 series: 42 MB */
 	RECORDS_MOST = 1 << 28,
 	BLOBS_MOST = 1 << 28,
 };
@@ -133,15 +134,20 @@ static bool load_chunks(struct store *s, struct error *e)
 			.rows = (uint32_t)rows,
 			.samples = (uint64_t)samples,
 			.sealed = (uint64_t)sqlite3_column_int64(statement, 6) };
-		bool known = number >= 0 && (size_t)number < disk->sets.count && disk->sets.items[number];
+		bool replaced = number == REPLACED - 1 && d->version >= 3,
+		     known = number >= 0 && (size_t)number < disk->sets.count && disk->sets.items[number];
 
-		if (!known || rows < 1 || rows > LIST_ROWS_MAX || samples < 1 || chunk.t_first > chunk.t_last ||
+		if (!(known || replaced) || rows < 1 || rows > LIST_ROWS_MAX || samples < 1 || chunk.t_first > chunk.t_last ||
 			chunk.id < disk->next_chunk || chunk.id >> (62 - SECTION_BITS))
 			return database_damaged(disk->path, "a row of the chunks contradicts the rest", e);
+		disk->next_chunk = chunk.id + 1;
+		if (replaced) {
+			VEC_PUSH(&disk->replaced, chunk.id);
+			continue;
+		}
 		struct set *set = disk->sets.items[number];
 		set_add_chunk(set, &chunk);
 		set->sealed = chunk.sealed;
-		disk->next_chunk = chunk.id + 1;
 		disk->log_seq = chunk.sealed + 1 > disk->log_seq ? chunk.sealed + 1 : disk->log_seq;
 		store_count(s, chunk.t_first, 1);
 		store_count(s, chunk.t_last, 1);
@@ -274,6 +280,7 @@ static struct disk *disk_new(const char *path, const struct store_options *optio
 	disk->path = mem_copy(path, strlen(path));
 	disk->options = *options;
 	disk->options.chunk_rows = options->chunk_rows ? options->chunk_rows : CHUNK_ROWS;
+	disk->options.loose_samples = options->loose_samples ? options->loose_samples : LOOSE_SAMPLES;
 	disk->writer.lock = disk->reader.lock = -1;
 	disk->free_place = NO_PLACE;
 	pthread_mutex_init(&disk->reader_lock, NULL);
@@ -344,6 +351,7 @@ void disk_free(struct store *s)
 	VEC_FREE(&disk->keys);
 	VEC_FREE(&disk->batches);
 	VEC_FREE(&disk->new_batches);
+	VEC_FREE(&disk->replaced);
 	map_fini(&disk->set_numbers);
 	compressor_free(disk->packer);
 	compressor_free(disk->log_packer);

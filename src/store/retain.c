@@ -31,7 +31,7 @@ static struct set *oldest_set(struct disk *disk, bool may_go)
 	return oldest;
 }
 
-static bool chunk_delete(struct disk *disk, int64_t id, struct error *e)
+bool chunk_delete(struct disk *disk, int64_t id, struct error *e)
 {
 	sqlite3_stmt *statement = database_use(&disk->writer, ST_SECTION_DROP);
 
@@ -53,6 +53,7 @@ static struct chunk chunk_forget(struct store *s, struct set *set)
 	memmove(set->chunks.items, set->chunks.items + 1, --set->chunks.count * sizeof chunk);
 	s->sample_count -= chunk.samples;
 	set->digested -= set->digested > 0;
+	set->compacted -= set->compacted > 0;
 	pthread_rwlock_unlock(&s->lock);
 	return chunk;
 }

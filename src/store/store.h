@@ -32,6 +32,7 @@ struct store_options {
 	int64_t retention_ms;     /* store_retain drops what is older; 0: nothing for its age */
 	uint64_t retention_bytes; /* ... and the oldest beyond this size of the file; 0: nothing for its size */
 	uint32_t chunk_rows;      /* samples of a series in one chunk; 0: 256 */
+	uint32_t loose_samples;   /* of series that come one by one, in memory before they are sealed; 0: 2.6 million */
 };
 /* Opens or makes the file. NULL with an error that says how to go on: foreign, damaged, of a newer format, written by another process,
  * not writable. Read-only: a missing file is an error. */

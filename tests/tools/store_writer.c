@@ -19,7 +19,8 @@ enum {
 	LOOSE = 7,
 	SERIES = TARGETS * PAGE + LOOSE,
 	STEP_MS = 17000 /* hours and half days end while it runs */,
-	CHUNK_ROWS = 48
+	CHUNK_ROWS = 48,
+	LOOSE_SAMPLES = LOOSE * 8 /* small chunks, which are compacted */
 };
 #define START_MS INT64_C(1768435200000)
 
@@ -83,7 +84,7 @@ static struct store *open_or_die(const char *path, const struct store_options *o
 
 static int run_write(const char *path, bool full)
 {
-	const struct store_options options = { .chunk_rows = CHUNK_ROWS, .durable_full = full };
+	const struct store_options options = { .chunk_rows = CHUNK_ROWS, .loose_samples = LOOSE_SAMPLES, .durable_full = full };
 	int64_t begin = clock_monotonic_ns();
 	struct store *s = open_or_die(path, &options);
 	struct sink *sink = store_sink(s);

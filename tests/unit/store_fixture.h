@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "store/store.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,67 @@ static inline void compare_folds(struct fixture *f)
 		compare_fold(f, &w);
 	}
 	compare_fold(f, &(struct series_windows){ newest + STEP_MS, 0, newest - START_MS + 3 * STEP_MS, 1 });
+}
+
+/* ---- readers in threads of their own, while a test writes: they must never see less than before, nor samples out of order ---- */
+
+struct reader {
+	struct store *store;
+	_Atomic bool stop, failed;
+	_Atomic size_t selects;
+};
+
+static inline void *read_on(void *context)
+{
+	struct reader *r = context;
+	struct arena arena;
+	size_t before = 0;
+
+	arena_init(&arena);
+	while (!r->stop) {
+		size_t count, samples = 0;
+		store_lock_read(r->store);
+		struct series_view *views = store_select(r->store, &arena, NULL, 0, INT64_MIN, INT64_MAX, &count);
+		for (size_t i = 0; i < count; i++) {
+			samples += views[i].count;
+			for (size_t k = 1; k < views[i].count; k++)
+				if (views[i].t[k] <= views[i].t[k - 1])
+					r->failed = true;
+		}
+		store_unlock_read(r->store);
+		if (samples < before)
+			r->failed = true;
+		before = samples;
+		r->selects++;
+		arena_reset(&arena);
+	}
+	arena_fini(&arena);
+	return NULL;
+}
+
+enum { READERS = 2 };
+struct reading {
+	pthread_t threads[READERS];
+	struct reader readers[READERS];
+};
+
+static inline void reading_begin(struct reading *r, struct store *store)
+{
+	for (int i = 0; i < READERS; i++) {
+		r->readers[i] = (struct reader){ .store = store };
+		assert_int_equal(pthread_create(&r->threads[i], NULL, read_on, &r->readers[i]), 0);
+	}
+}
+
+static inline void reading_end(struct reading *r)
+{
+	for (int i = 0; i < READERS; i++) {
+		while (!r->readers[i].selects) /* on a machine that has much to do */
+			usleep(1000);
+		r->readers[i].stop = true;
+		pthread_join(r->threads[i], NULL);
+		assert_false(r->readers[i].failed);
+	}
 }
 
 static inline void told(void *context, const char *what)

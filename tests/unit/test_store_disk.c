@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "store_fixture.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -275,61 +274,16 @@ static void test_newest_of_sealed_is_known_again(void **state)
 
 /* ---- other threads ---- */
 
-struct reader {
-	struct store *store;
-	_Atomic bool stop, failed;
-	_Atomic size_t selects;
-};
-
-static void *read_on(void *context)
-{
-	struct reader *r = context;
-	struct arena arena;
-	size_t before = 0;
-
-	arena_init(&arena);
-	while (!r->stop) {
-		size_t count, samples = 0;
-		store_lock_read(r->store);
-		struct series_view *views = store_select(r->store, &arena, NULL, 0, INT64_MIN, INT64_MAX, &count);
-		for (size_t i = 0; i < count; i++) {
-			samples += views[i].count;
-			for (size_t k = 1; k < views[i].count; k++)
-				if (views[i].t[k] <= views[i].t[k - 1])
-					r->failed = true;
-		}
-		store_unlock_read(r->store);
-		if (samples < before)
-			r->failed = true;
-		before = samples;
-		r->selects++;
-		arena_reset(&arena);
-	}
-	arena_fini(&arena);
-	return NULL;
-}
-
 static void test_readers_beside_the_writer(void **state)
 {
 	struct fixture *f = *state;
 	const struct store_options options = { .chunk_rows = 16 };
-	pthread_t threads[2];
-	struct reader readers[2];
+	struct reading reading;
 
 	open_store(f, &options);
-	for (int i = 0; i < 2; i++) {
-		readers[i] = (struct reader){ .store = f->store };
-		assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
-	}
+	reading_begin(&reading, f->store);
 	append_rows(f, 0, 400);
-	for (int i = 0; i < 2; i++) {
-		while (!readers[i].selects) /* on a machine that has much to do */
-			usleep(1000);
-		readers[i].stop = true;
-		pthread_join(threads[i], NULL);
-		assert_false(readers[i].failed);
-		assert_true(readers[i].selects > 0);
-	}
+	reading_end(&reading);
 	compare_all(f);
 }
 

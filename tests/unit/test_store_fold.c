@@ -189,7 +189,7 @@ static void test_older_format(void **state)
 	assert_int_equal(sql_number(f, "PRAGMA user_version"), 1);
 	store_free(f->store);
 	open_store(f, &options);
-	assert_int_equal(sql_number(f, "PRAGMA user_version"), 2);
+	assert_int_equal(sql_number(f, "PRAGMA user_version"), 3);
 	commit(f);
 	assert_int_equal(sql_number(f, "SELECT count(*) FROM digests"), 1);
 	compare_days(f, START_MS + INT64_C(2700) * 20000);
