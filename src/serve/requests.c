@@ -1,6 +1,7 @@
 /* Requests: who may ask, what the loop answers itself. */
 #include "serve/daemon.h"
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "compare/capacity.h"
@@ -11,60 +12,33 @@
 
 /* ---- who may ask ---- */
 
-static int base64_value(char c)
+enum { CREDENTIALS_MOST = 1024 };
+
+/* Basic authentication: any user, and the token as the password. */
+static bool basic_matches(struct str header, struct str token)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+	struct buf bearer, plain;
+	bool matches = false;
 
-/* The bytes of base64 text; false when it is none or too long. */
-static bool base64_read(struct str text, char *out, size_t room, size_t *len)
-{
-	uint32_t bits = 0;
-	int have = 0;
-
-	*len = 0;
-	for (size_t i = 0; i < text.len && text.ptr[i] != '='; i++) {
-		int value = base64_value(text.ptr[i]);
-
-		if (value < 0 || *len == room)
-			return false;
-		bits = bits << 6 | (uint32_t)value;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			out[(*len)++] = (char)(bits >> have);
-		}
+	buf_init(&plain, CREDENTIALS_MOST);
+	buf_init(&bearer, CREDENTIALS_MOST);
+	if (str_eq_nocase(str_head(header, 6), STR("Basic ")) && base64_read(str_trim(str_skip(header, 6)), &plain) && !plain.overflowed) {
+		ptrdiff_t colon = str_find(buf_str(&plain), ':');
+		/* The one comparison that takes the same time whatever was sent. */
+		buf_add_cstr(&bearer, "Bearer ");
+		buf_add(&bearer, str_skip(buf_str(&plain), (size_t)(colon + 1)));
+		matches = colon >= 0 && bearer_matches(buf_str(&bearer), token);
 	}
-	return true;
+	buf_fini(&plain);
+	buf_fini(&bearer);
+	return matches;
 }
 
-/* "Bearer TOKEN", or basic authentication with any user and the token as the password. */
 static bool is_authorized(const struct daemon *d, const struct message *m)
 {
 	struct str header = message_header(m, "Authorization"), token = str_from(d->options->token);
-	char plain[1024], bearer[1100];
-	size_t len;
 
-	if (!token.ptr || bearer_matches(header, token))
-		return true;
-	if (!str_eq_nocase(str_head(header, 6), STR("Basic ")) || !base64_read(str_trim(str_skip(header, 6)), plain, sizeof plain, &len))
-		return false;
-	ptrdiff_t colon = str_find(str_of(plain, len), ':');
-
-	if (colon < 0)
-		return false;
-	/* The one comparison that takes the same time whatever was sent. */
-	struct str password = str_skip(str_of(plain, len), (size_t)colon + 1);
-
-	memcpy(bearer, "Bearer ", 7);
-	memcpy(bearer + 7, password.ptr, password.len);
-	return bearer_matches(str_of(bearer, 7 + password.len), token);
+	return !token.ptr || bearer_matches(header, token) || basic_matches(header, token);
 }
 
 /* A web page elsewhere that makes a browser of this machine send a request: its Origin is not the host that was asked. */

@@ -237,7 +237,9 @@ class Operators(Case):
         s = self.serve("--web-token-file", token, ready=False)
         basic = "Basic " + base64.b64encode(b"grafana:s3cret-token").decode()
         for header, status in ((None, 401), ("Bearer s3cret-token", 200), ("Bearer s3cret-tokenx", 401), ("bearer s3cret-token", 200), (basic, 200),
-                               ("Basic " + base64.b64encode(b"a:wrong").decode(), 401), ("Basic !!", 401), ("Bearer ", 401)):
+                               ("Basic " + base64.b64encode(b"a:wrong").decode(), 401), ("Basic !!", 401), ("Bearer ", 401),
+                               ("Basic " + base64.b64encode(b"s3cret-token").decode(), 401), (basic.rstrip("="), 401),
+                               ("Basic " + base64.b64encode(b"a" * 2000 + b":s3cret-token").decode(), 401)):
             headers = {"Authorization": header} if header else {}
             for path in ("/api/v1/query?query=1", "/metrics", "/federate", "/api/goodput/v1/annotations"):
                 self.assertEqual(s.ask(path, headers=headers).status, status, "%s %s" % (path, header))
