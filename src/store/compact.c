@@ -36,7 +36,7 @@ static size_t chunks_due(const struct disk *disk, const struct set *set)
 		const struct chunk *chunk = &chunks[at - 1], *next = chunk + 1;
 		bool joins = at == count || (chunk->t_last < next->t_first && span_ms(chunk->t_last, next->t_first) <= GAP_MS_MOST);
 		samples += chunk->samples;
-		if (!joins || chunk->rows > full / 2 || rows + chunk->rows > FULL_MOST * full || samples > SAMPLES_MOST)
+		if (!joins || !chunk_is_small(disk, chunk) || rows + chunk->rows > FULL_MOST * full || samples > SAMPLES_MOST)
 			break;
 		rows += chunk->rows;
 	}

@@ -55,12 +55,16 @@ static bool pack_deflated(struct compressor *c, struct str plain, struct buf *ou
 	return true;
 }
 
-void compressor_pack(struct compressor *c, struct str plain, struct buf *out)
+void compressor_keep(struct str plain, struct buf *out)
 {
-	if (plain.len >= WORTH_TRYING && pack_deflated(c, plain, out))
-		return;
 	buf_add_c(out, FORM_PLAIN);
 	buf_add(out, plain);
+}
+
+void compressor_pack(struct compressor *c, struct str plain, struct buf *out)
+{
+	if (plain.len < WORTH_TRYING || !pack_deflated(c, plain, out))
+		compressor_keep(plain, out);
 }
 
 bool compressor_unpack(struct compressor *c, struct str packed, struct str *plain)

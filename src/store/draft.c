@@ -46,7 +46,10 @@ bool draft_section(struct draft *d, uint32_t number, const struct column *column
 	buf_reset(&disk->data);
 	buf_reset(&disk->packed);
 	section_pack(columns, d->set->starts[number + 1] - d->set->starts[number], d->lists, &disk->summary, &disk->data);
-	compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
+	if (d->plain)
+		compressor_keep(buf_str(&disk->data), &disk->packed);
+	else
+		compressor_pack(disk->packer, buf_str(&disk->data), &disk->packed);
 	sqlite3_stmt *statement = database_use(&disk->writer, ST_SECTION_ADD);
 	sqlite3_bind_int64(statement, 1, d->chunk.id << SECTION_BITS | number);
 	sqlite3_bind_int64(statement, 2, blob_checksum(buf_str(&disk->summary), buf_str(&disk->packed)));

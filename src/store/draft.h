@@ -8,6 +8,7 @@ struct draft {
 	struct disk *disk;
 	const struct set *set;
 	struct chunk chunk;       /* complete when all columns were made */
+	bool plain;               /* its bytes are not deflated: it will be replaced soon */
 	struct times_list *lists; /* the times that its columns have */
 	size_t list_count;
 };

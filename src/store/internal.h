@@ -327,6 +327,10 @@ bool digest_drop(struct disk *disk, int64_t digest, struct error *e);
 
 /* compact.c: small chunks become few, of one set a call. What cannot be written now is left as it is until the store is opened again. */
 enum { REPLACED = 0 }; /* the set of a chunk that others replace, in the file */
+static inline bool chunk_is_small(const struct disk *disk, const struct chunk *chunk)
+{
+	return chunk->rows <= disk->options.chunk_rows / 2;
+}
 void disk_compact(struct store *s);
 
 /* seal.c: writes the head of a set as chunks; memory is freed by set_sealed, after the transaction. */

@@ -68,6 +68,7 @@ static bool chunk_write(struct disk *disk, struct set *set, const struct head_co
 		if (rows)
 			columns[i] = draft_column(&draft, i, head[i].t + from, head[i].v + from, rows);
 	}
+	draft.plain = !set->group && chunk_is_small(disk, &draft.chunk);
 	for (uint32_t k = 0; k < set->section_count; k++)
 		if (!draft_section(&draft, k, columns + set->starts[k], e))
 			return false;
