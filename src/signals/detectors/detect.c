@@ -158,3 +158,22 @@ struct str wording_end(struct wording *w, struct arena *arena)
 	buf_fini(&w->text);
 	return text;
 }
+
+double counter_total(struct evaluation *ev, const struct scope *s, const char *metric, const char *label, const char *start, int64_t t_ms)
+{
+	const struct metric_spec *m = catalog_metric(ev->catalog, metric);
+	double sum = 0;
+	for (size_t k = 0; m && k < s->member_count; k++) {
+		const struct member_list *list = evidence_members(ev->evidence, s->members[k], m, t_ms);
+		int64_t patience = target_patience_ms(target_evidence(ev, ev->evidence->schedulers.items[s->members[k]].target));
+		for (size_t i = 0; list && i < list->members.count; i++) {
+			const struct member *member = &list->members.items[i];
+			ptrdiff_t at =
+				member->part == PART_BUCKET || member->part == PART_SUM ? -1 : view_at(&member->view, t_ms, patience);
+			struct str value = member_label(member->view.labels, name_spec_label(list->name, str_from(label)));
+			if (at >= 0 && str_starts(value, str_from(start)))
+				sum += member->view.v[at];
+		}
+	}
+	return sum;
+}

@@ -40,6 +40,9 @@ bool gauge_at(struct evaluation *ev, size_t scheduler, const char *metric, doubl
 /* count(metric) at a scope, as an expression gives it. */
 struct reading count_at(struct evaluation *ev, const struct scope *s, const char *metric);
 struct reading share_above_at(struct evaluation *ev, const struct scope *s, const char *metric, double bound);
+/* The counter's values at the scope at a moment, since the processes began, of label values that start so ("": all). 0 where none is shown.
+ */
+double counter_total(struct evaluation *ev, const struct scope *s, const char *metric, const char *label, const char *start, int64_t t_ms);
 /* Is the metric exported somewhere in the scope under today's bindings? */
 bool is_exported(struct evaluation *ev, const struct scope *s, const char *metric);
 

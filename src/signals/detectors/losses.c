@@ -39,25 +39,9 @@ static double allowance(struct evaluation *ev, const struct scope *s, const stru
 	return in_prefill_at_start(ev, s);
 }
 
-/* The counter's newest values at the scope since the processes began, of label values that start so ("": all). 0 where none is shown. */
-static double total_of(struct evaluation *ev, const struct scope *s, const char *metric, const char *label, const char *start)
+static double total_now(struct evaluation *ev, const struct scope *s, const char *metric, const char *label, const char *start)
 {
-	const struct metric_spec *m = catalog_metric(ev->catalog, metric);
-	double sum = 0;
-	for (size_t k = 0; m && k < s->member_count; k++) {
-		const struct member_list *list = evidence_members(ev->evidence, s->members[k], m, ev->window.to_ms);
-		int64_t patience = target_patience_ms(target_evidence(ev, ev->evidence->schedulers.items[s->members[k]].target));
-		for (size_t i = 0; list && i < list->members.count; i++) {
-			const struct member *member = &list->members.items[i];
-			ptrdiff_t at = member->part == PART_BUCKET || member->part == PART_SUM
-					       ? -1
-					       : view_at(&member->view, ev->window.to_ms, patience);
-			struct str value = member_label(member->view.labels, name_spec_label(list->name, str_from(label)));
-			if (at >= 0 && str_starts(value, str_from(start)))
-				sum += member->view.v[at];
-		}
-	}
-	return sum;
+	return counter_total(ev, s, metric, label, start, ev->window.to_ms);
 }
 
 /* A front end that is behind answers later what the engine has finished; when it catches up, more is answered than finished. Nothing was
@@ -66,10 +50,10 @@ static bool front_end_is_behind(struct evaluation *ev, const struct scope *s)
 {
 	if (!is_exported(ev, s, "http_requests") || !is_exported(ev, s, "finished"))
 		return false;
-	double errors = total_of(ev, s, "http_requests", "status", "5") - total_of(ev, s, "finished", "finished_reason", "error");
+	double errors = total_now(ev, s, "http_requests", "status", "5") - total_now(ev, s, "finished", "finished_reason", "error");
 	double answered =
-		total_of(ev, s, "http_requests", "status", "") - total_of(ev, s, "http_requests", "status", "4") - fmax(0, errors);
-	return answered <= total_of(ev, s, "finished", "finished_reason", "");
+		total_now(ev, s, "http_requests", "status", "") - total_now(ev, s, "http_requests", "status", "4") - fmax(0, errors);
+	return answered <= total_now(ev, s, "finished", "finished_reason", "");
 }
 
 /* Where a page has lost its engine's families, HTTP answers are counted still and finishes are not. */
@@ -112,24 +96,32 @@ static bool loses(struct evaluation *ev, const struct scope *s)
 }
 
 /* Those of the pool that lose requests themselves. */
-static size_t losers(struct evaluation *ev, const struct scope *pool, struct str *names)
+static size_t losers(struct evaluation *ev, const struct scope *pool, struct scope **list)
 {
 	size_t n = 0;
 	SCOPE_EACH(ev, s, SCOPE_TARGET)
 	{
 		if (scope_has_target(pool, s->target) && loses(ev, s))
-			names[n++] = s->name;
+			list[n++] = s;
 	}
 	return n;
 }
 
+/* Told where it is seen: what a replica lost can be less than what the others are a step ahead by. */
 void losses_raise(struct evaluation *ev)
 {
 	SCOPE_EACH(ev, s, SCOPE_POOL)
 	{
+		struct scope **list = ARENA_ARRAY(ev->arena, struct scope *, s->target_count + 1);
 		struct str *names = ARENA_ARRAY(ev->arena, struct str, s->target_count + 1);
-		size_t count = losers(ev, s, names);
-		if (count || loses(ev, s))
+		size_t count = losers(ev, s, list);
+		for (size_t i = 0; i < count; i++)
+			names[i] = list[i]->name;
+		if (loses(ev, s)) {
 			evaluation_raise(ev, "aborts-not-counted", s, names, count, s->target_count, STR_EMPTY);
+			continue;
+		}
+		for (size_t i = 0; i < count; i++)
+			evaluation_raise(ev, "aborts-not-counted", list[i], NULL, 0, 1, STR_EMPTY);
 	}
 }

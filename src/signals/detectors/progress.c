@@ -122,6 +122,45 @@ static bool tokens_moved_since(struct evaluation *ev, size_t target, int64_t sin
 	return false;
 }
 
+/* Answers over HTTP that ended between two moments without a finish record. */
+static double ended_unfinished(struct evaluation *ev, const struct scope *s, int64_t from_ms, int64_t to_ms)
+{
+	double answered =
+		counter_total(ev, s, "http_requests", "status", "", to_ms) - counter_total(ev, s, "http_requests", "status", "", from_ms);
+	double finished = counter_total(ev, s, "finished", "finished_reason", "", to_ms) -
+			  counter_total(ev, s, "finished", "finished_reason", "", from_ms);
+	return answered - finished;
+}
+
+static double in_flight(struct evaluation *ev, const struct scope *s)
+{
+	double sum = 0, value;
+	for (size_t k = 0; k < s->member_count; k++) {
+		sum += gauge_at(ev, s->members[k], "running", &value) ? value : 0;
+		sum += gauge_at(ev, s->members[k], "waiting", &value) ? value : 0;
+	}
+	return sum;
+}
+
+/* All clients left at once, and none came since: nothing is in flight, and without a step the gauges go on saying what was (vllm#22545,
+ * #29928). As many answers ended unfinished about the last step as were in flight, and none after: who hangs in an engine that is stuck,
+ * or comes to it, leaves later. */
+static bool clients_left(struct evaluation *ev, size_t target, int64_t since_ms)
+{
+	const struct scope *s = scope_of_target(ev, target);
+	const struct scrape_record *before = evidence_scrape(ev->evidence, target, since_ms - 1);
+	int64_t patience = target_patience_ms(target_evidence(ev, target)),
+		until_ms = since_ms + (patience > STALE_MS ? patience : STALE_MS);
+
+	if (!before || !scrape_answered(before) || before->t_ms < ev->window.history_ms) /* the last step was not seen */
+		return false;
+	if (!is_exported(ev, s, "http_requests") || !is_exported(ev, s, "finished") || until_ms >= ev->window.to_ms)
+		return false;
+	return ended_unfinished(ev, s, before->t_ms, until_ms) >= in_flight(ev, s) &&
+	       counter_total(ev, s, "http_requests", "status", "", until_ms) ==
+		       counter_total(ev, s, "http_requests", "status", "", ev->window.to_ms);
+}
+
 static void judge_scheduler(struct evaluation *ev, size_t scheduler)
 {
 	struct trust t = evaluation_trust(ev, scheduler);
@@ -131,7 +170,7 @@ static void judge_scheduler(struct evaluation *ev, size_t scheduler)
 		return;
 	int64_t still_ms = ev->window.to_ms - t.since_ms;
 	bool busy = gauge_at(ev, scheduler, "running", &running) && running > 0;
-	bool stalled = still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms);
+	bool stalled = still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms) && !clients_left(ev, target, t.since_ms);
 	if (!stalled && still_ms < STALE_MS)
 		return;
 	struct scope *s = scope_of_scheduler(ev, scheduler);
