@@ -56,6 +56,12 @@ struct source { /* a chunk that is replaced */
 	size_t list_count, start; /* rows of the main times before it */
 };
 
+struct run_on {       /* one member's samples in all of the chunks */
+	int64_t *own; /* its times; NULL: the main ones, as far as it goes */
+	double *v;
+	size_t count;
+};
+
 struct compacting {
 	struct store *store;
 	struct set *set;
@@ -63,8 +69,9 @@ struct compacting {
 	size_t count;
 	int64_t *t; /* the main times: list 0 of one chunk after the other */
 	size_t rows, rows_most;
+	struct run_on *columns; /* of the set's members */
 	VEC(struct piece) pieces;
-	struct arena kept, section; /* until the end; until a section is written */
+	struct arena kept, section; /* until the end; while a section is read */
 };
 
 static bool list_fits(const struct times_list *list, const struct chunk *chunk)
@@ -185,12 +192,6 @@ static void pieces_plan(struct compacting *c)
 
 /* ---- columns ---- */
 
-struct run_on {       /* one member's samples in all of the chunks */
-	int64_t *own; /* its times; NULL: the main ones, as far as it goes */
-	double *v;
-	size_t count;
-};
-
 static void run_on_add(struct compacting *c, struct run_on *x, const struct source *source, uint32_t list)
 {
 	const struct times_list *times = &source->lists[list];
@@ -204,9 +205,10 @@ static void run_on_add(struct compacting *c, struct run_on *x, const struct sour
 	x->count += times->count;
 }
 
-static bool section_read(struct compacting *c, const struct source *source, uint32_t number, struct run_on *columns, struct error *e)
+static bool section_read(struct compacting *c, const struct source *source, uint32_t number, struct error *e)
 {
 	uint32_t count = c->set->starts[number + 1] - c->set->starts[number];
+	struct run_on *columns = c->columns + c->set->starts[number];
 	struct disk *disk = c->store->disk;
 	struct section section;
 	struct str summary, data;
@@ -221,44 +223,43 @@ static bool section_read(struct compacting *c, const struct source *source, uint
 	for (uint32_t i = 0; ok && i < count; i++)
 		if (out[i])
 			run_on_add(c, &columns[i], source, section_list(&section, i));
+	arena_reset(&c->section);
 	return ok || database_damaged(disk->path, "a section cannot be read", e);
 }
 
-static bool section_write(
-	struct compacting *c, struct piece *piece, uint32_t number, int64_t after_ms, const struct run_on *from, struct error *e)
+static bool columns_read(struct compacting *c, struct error *e)
 {
-	uint32_t start = c->set->starts[number], count = c->set->starts[number + 1] - start;
-	struct column *columns = ARENA_ARRAY(&c->section, struct column, count + 1);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const int64_t *t = from[i].own ? from[i].own : c->t;
-		size_t first = times_after(t, from[i].count, after_ms), end = times_after(t, from[i].count, piece->end_ms);
-		if (end > first)
-			columns[i] = draft_column(&piece->draft, start + i, t + first, from[i].v + first, end - first);
-	}
-	return draft_section(&piece->draft, number, columns, e);
-}
-
-static bool section_compact(struct compacting *c, uint32_t number, struct error *e)
-{
-	uint32_t count = c->set->starts[number + 1] - c->set->starts[number];
-	struct run_on *columns = ARENA_ARRAY(&c->section, struct run_on, count + 1);
 	struct disk *disk = c->store->disk;
-	int64_t after_ms = INT64_MIN;
 	bool ok = true;
 
-	for (uint32_t i = 0; i < count; i++)
-		columns[i].v = arena_alloc(&c->section, c->rows_most * sizeof(double));
+	c->columns = ARENA_ARRAY(&c->kept, struct run_on, c->set->count + 1);
+	for (uint32_t i = 0; i < c->set->count; i++)
+		c->columns[i].v = arena_alloc(&c->kept, c->rows_most * sizeof(double));
 	pthread_mutex_lock(&disk->reader_lock);
-	for (size_t n = 0; ok && n < c->count; n++)
-		ok = section_read(c, &c->sources[n], number, columns, e);
+	for (uint32_t k = 0; ok && k < c->set->section_count; k++)
+		for (size_t n = 0; ok && n < c->count; n++)
+			ok = section_read(c, &c->sources[n], k, e);
 	pthread_mutex_unlock(&disk->reader_lock);
-	for (size_t p = 0; ok && p < c->pieces.count; p++) {
-		ok = section_write(c, &c->pieces.items[p], number, after_ms, columns, e);
-		after_ms = c->pieces.items[p].end_ms;
-	}
-	arena_reset(&c->section);
 	return ok;
+}
+
+/* Its samples after after_ms. */
+static bool piece_write(struct compacting *c, struct piece *piece, int64_t after_ms, struct error *e)
+{
+	struct set *set = c->set;
+	struct column *columns = ARENA_ARRAY(&c->kept, struct column, set->count + 1);
+	bool ok = true;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct run_on *x = &c->columns[i];
+		const int64_t *t = x->own ? x->own : c->t;
+		size_t first = times_after(t, x->count, after_ms), end = times_after(t, x->count, piece->end_ms);
+		if (end > first)
+			columns[i] = draft_column(&piece->draft, i, t + first, x->v + first, end - first);
+	}
+	for (uint32_t k = 0; ok && k < set->section_count; k++)
+		ok = draft_section(&piece->draft, k, columns + set->starts[k], e);
+	return ok && draft_end(&piece->draft, e);
 }
 
 /* ---- the transaction ---- */
@@ -286,21 +287,23 @@ static bool pieces_are_whole(const struct compacting *c, struct error *e)
 	return (!samples && !empty) || database_damaged(c->store->disk->path, "a chunk has other samples than it says", e);
 }
 
+/* One after the other, so that the rows of the file are written in the order of their keys: then its pages are full. */
 static bool pieces_write(struct compacting *c, struct error *e)
 {
 	struct disk *disk = c->store->disk;
+	int64_t after_ms = INT64_MIN;
 	bool ok;
 
 	fetch_begin(disk);
-	ok = sources_read(c, e);
+	ok = sources_read(c, e) && columns_read(c, e);
+	fetch_end(disk);
 	if (ok)
 		pieces_plan(c);
-	for (uint32_t k = 0; ok && k < c->set->section_count; k++)
-		ok = section_compact(c, k, e);
-	fetch_end(disk);
+	for (size_t p = 0; ok && p < c->pieces.count; p++) {
+		ok = piece_write(c, &c->pieces.items[p], after_ms, e);
+		after_ms = c->pieces.items[p].end_ms;
+	}
 	ok = ok && pieces_are_whole(c, e);
-	for (size_t p = 0; ok && p < c->pieces.count; p++)
-		ok = draft_end(&c->pieces.items[p].draft, e);
 	for (size_t n = 0; ok && n < c->count; n++)
 		ok = chunk_replaced(disk, c->sources[n].chunk->id, e);
 	return ok;

@@ -338,6 +338,9 @@ void disk_free(struct store *s)
 
 	if (!disk_commit(s, &e))
 		log_error("%s: what was not committed is lost: %s", disk->path, e.message);
+	/* What compacting left free; when it cannot be given back, it is used again. */
+	if (!disk->options.read_only && disk->writer.handle)
+		sqlite3_exec(disk->writer.handle, "PRAGMA incremental_vacuum(256)", NULL, NULL, NULL);
 	database_close(&disk->reader);
 	database_close(&disk->writer);
 	VEC_EACH (&disk->groups, g)

@@ -78,7 +78,7 @@ def main():
         failed += 1
         print('only %d steps were written: nothing was tried' % last)
     made = (last // EPOCH_STEPS + 1) * SERIES if arguments.churn else SERIES
-    if arguments.churn and (made < 5000 or series > made / 2):
+    if arguments.churn and (made < 5000 or series > made * 3 / 4):
         failed += 1
         print('%d of %d series are there: little was forgotten' % (series, made))
     print('%d series made, %d there' % (made, series))
