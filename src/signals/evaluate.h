@@ -44,8 +44,8 @@ struct trust {
 struct trust evaluation_trust(struct evaluation *ev, size_t scheduler);
 
 /* The whole job for one span: evaluates at each moment (levels and what history says), each consecutive pair and the whole, merges findings
- * (onset = first moment), suppresses symptoms, and reports readings over `shown`. `moments` are the fleet's scrape times in order. At most
- * `max_moments` are evaluated, evenly chosen, and the report says so. */
+ * (onset = first moment), suppresses symptoms, and reports readings over `shown`. `moments` are the fleet's scrape times in order. Of more than
+ * `max_moments` about so many are evaluated, on a grid in time, and the report says so. */
 struct report_request {
 	const int64_t *moments;
 	size_t moment_count, max_moments;

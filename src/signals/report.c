@@ -27,18 +27,40 @@ struct report_request report_request_at(const int64_t *moments, size_t moment, i
 		.shown = { moments[first], moments[moment], moments[history] } };
 }
 
-/* At most `max_moments` of the moments, evenly chosen, the first and the last always among them. Returns how many. */
+enum { GRID_LEAST_MS = 1000 };
+
+/* Cells of so many ms, of which `most` cover the span; 1, 1.5, 2, 3, 4, 6 s and so on, so that it seldom changes. */
+static int64_t grid_ms(int64_t span_ms, size_t most)
+{
+	int64_t width = GRID_LEAST_MS;
+	while (span_ms / width >= (int64_t)most && span_ms / (width + width / 2) >= (int64_t)most)
+		width *= 2;
+	return span_ms / width >= (int64_t)most ? width + width / 2 : width;
+}
+
+/* The last moment of a cell, and not so shortly before the end that the last two are nearly one. */
+static bool ends_cell(const int64_t *moments, size_t i, int64_t last_ms, int64_t width_ms)
+{
+	return moments[i] / width_ms != moments[i + 1] / width_ms && last_ms - moments[i] >= width_ms / 2;
+}
+
+/* All moments or, of more than `max_moments`, about so many: the first, the last, and between them the last of each cell of a grid that
+ * stays where it is while time goes on. So what is over is told from the same windows the next time. Returns how many. */
 static size_t choose_moments(struct arena *arena, const struct report_request *rq, int64_t **chosen)
 {
+	const int64_t *moments = rq->moments;
 	size_t in_span = 0, count = 0;
-	while (in_span < rq->moment_count && rq->moments[in_span] <= rq->shown.to_ms)
+	while (in_span < rq->moment_count && moments[in_span] <= rq->shown.to_ms)
 		in_span++;
-	size_t wanted = rq->max_moments && in_span > rq->max_moments ? rq->max_moments : in_span;
-	*chosen = ARENA_ARRAY(arena, int64_t, wanted + 1);
-	for (size_t i = 0; i < wanted; i++) {
-		int64_t t = rq->moments[wanted > 1 ? i * (in_span - 1) / (wanted - 1) : in_span - 1];
-		if (!count || (*chosen)[count - 1] != t)
-			(*chosen)[count++] = t;
+	*chosen = ARENA_ARRAY(arena, int64_t, in_span + 1);
+	if (!in_span)
+		return 0;
+	bool all = !rq->max_moments || in_span <= rq->max_moments;
+	int64_t last_ms = moments[in_span - 1], width_ms = all ? 0 : grid_ms(last_ms - moments[0], rq->max_moments);
+	for (size_t i = 0; i < in_span; i++) {
+		bool wanted = all || i == 0 || i == in_span - 1 || ends_cell(moments, i, last_ms, width_ms);
+		if (wanted && (!count || (*chosen)[count - 1] != moments[i]))
+			(*chosen)[count++] = moments[i];
 	}
 	return count;
 }

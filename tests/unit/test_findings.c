@@ -550,6 +550,38 @@ static void test_what_ended_is_told_as_past(void **state)
 	stage_close(&s);
 }
 
+/* Each new judgement looks at the past through the same windows, also where it has more moments than it can look at. */
+static void test_what_is_over_stays_as_it_was_told(void **state)
+{
+	struct stage s;
+	struct error e = { 0 };
+	int64_t onset_ms = 0;
+
+	stage_open(&s, "");
+	for (int t_s = 0; t_s < 600; t_s += 10) {
+		char page[128];
+		snprintf(page, sizeof page, "running 2\nwaiting %d\nkv %s\nsteps %d\ntokens %d", t_s >= 200 && t_s < 300 ? 5 : 0,
+			t_s >= 200 && t_s < 300 ? "0.99" : "0.5", t_s, t_s * 9);
+		stage_page(&s, "pod-a", t_s, page);
+	}
+	assert_true(evidence_build(&s.evidence, &s.arena, &s.catalog, &s.fleet, s.backend, 0, 590000, &e));
+	s.has_evidence = true;
+	enum { HISTORY = 46 };
+	for (size_t last = HISTORY - 1; last < s.moment_count; last++) {
+		struct report_request rq = { .moments = s.moments + last + 1 - HISTORY, .moment_count = HISTORY, .max_moments = 12 };
+		rq.shown = (struct window){ .from_ms = s.moments[last - 4], .to_ms = s.moments[last], .history_ms = 0 };
+		struct report *r = report_new(&s.arena, &s.evidence, &rq);
+		const struct finding *f = report_finding(r, "kv-pressure");
+		assert_in_range(r->moments_evaluated, 6, 14);
+		assert_non_null(f);
+		assert_false(f->now);
+		onset_ms = onset_ms ? onset_ms : f->onset_ms;
+		assert_in_range(onset_ms, 200000, 260000);
+		assert_int_equal(f->onset_ms, onset_ms);
+	}
+	stage_close(&s);
+}
+
 static void test_what_changed_at_onset(void **state)
 {
 	static const struct scene scene = { "",
@@ -680,10 +712,10 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_scenes), cmocka_unit_test(test_playbook_is_whole),
 		cmocka_unit_test(test_like_findings_of_a_pool_are_one), cmocka_unit_test(test_a_cause_takes_its_symptoms),
 		cmocka_unit_test(test_a_cause_elsewhere_does_not), cmocka_unit_test(test_the_catalogue_can_be_changed),
-		cmocka_unit_test(test_what_ended_is_told_as_past), cmocka_unit_test(test_what_changed_at_onset),
-		cmocka_unit_test(test_drift_against_a_reference), cmocka_unit_test(test_actions_are_filled_in),
-		cmocka_unit_test(test_blast_radius), cmocka_unit_test(test_batch_pools_have_no_ttft_objective),
-		cmocka_unit_test(test_undecided_is_listed_apart), cmocka_unit_test(test_exit_status),
-		cmocka_unit_test(test_scopes_by_name) };
+		cmocka_unit_test(test_what_ended_is_told_as_past), cmocka_unit_test(test_what_is_over_stays_as_it_was_told),
+		cmocka_unit_test(test_what_changed_at_onset), cmocka_unit_test(test_drift_against_a_reference),
+		cmocka_unit_test(test_actions_are_filled_in), cmocka_unit_test(test_blast_radius),
+		cmocka_unit_test(test_batch_pools_have_no_ttft_objective), cmocka_unit_test(test_undecided_is_listed_apart),
+		cmocka_unit_test(test_exit_status), cmocka_unit_test(test_scopes_by_name) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
