@@ -29,16 +29,15 @@ static size_t chunks_due(const struct disk *disk, const struct set *set)
 {
 	const struct chunk *chunks = set->chunks.items;
 	size_t front = set->digested > set->compacted ? set->digested : set->compacted, count = set->chunks.count, at = count;
-	uint64_t samples = 0;
 	uint32_t rows = 0, full = disk->options.chunk_rows;
 
 	for (; at > front && count - at < CHUNKS_MOST; at--) {
 		const struct chunk *chunk = &chunks[at - 1], *next = chunk + 1;
 		bool joins = at == count || (chunk->t_last < next->t_first && span_ms(chunk->t_last, next->t_first) <= GAP_MS_MOST);
-		samples += chunk->samples;
-		if (!joins || !chunk_is_small(disk, chunk) || rows + chunk->rows > FULL_MOST * full || samples > SAMPLES_MOST)
+		uint32_t all = rows + chunk->rows;
+		if (!joins || !chunk_is_small(disk, chunk) || all > FULL_MOST * full || (uint64_t)all * set->count > SAMPLES_MOST)
 			break;
-		rows += chunk->rows;
+		rows = all;
 	}
 	return rows >= full && count - at > 1 ? count - at : 0;
 }
