@@ -165,11 +165,13 @@ static void judge_scheduler(struct evaluation *ev, size_t scheduler)
 {
 	struct trust t = evaluation_trust(ev, scheduler);
 	size_t target = ev->evidence->schedulers.items[scheduler].target;
-	double running = 0;
+	double running = 0, waiting = 0;
 	if (!t.known || !t.stale || !target_answers(ev, target))
 		return;
 	int64_t still_ms = ev->window.to_ms - t.since_ms;
-	bool busy = gauge_at(ev, scheduler, "running", &running) && running > 0;
+	/* A queue from which nobody is let in stands still too. */
+	bool busy = (gauge_at(ev, scheduler, "running", &running) && running > 0) ||
+		    (gauge_at(ev, scheduler, "waiting", &waiting) && waiting > 0);
 	bool stalled = still_ms >= STALL_MS && busy && !tokens_moved_since(ev, target, t.since_ms) && !clients_left(ev, target, t.since_ms);
 	if (!stalled && still_ms < STALE_MS)
 		return;
