@@ -42,6 +42,18 @@ static uint32_t storm_blocks(const struct sim_engine *at)
 	return used < s->engine.num_gpu_blocks ? (uint32_t)(s->engine.num_gpu_blocks - used) : 0;
 }
 
+/* Where the first in the queue does not fit, nothing runs and nothing is preempted: no storm. After a second of that the cache grows by a
+ * quarter. */
+static uint32_t storm_relents(const struct sim_engine *at, uint32_t seized, double now)
+{
+	uint32_t left = at->replica->sim->setup->engine.num_gpu_blocks - seized, more = left / 4 + 1;
+	struct engine_state state;
+
+	engine_state(at->engine, &state);
+	bool stuck = !state.running && state.waiting > state.deferred && now - state.last_step > 1;
+	return stuck ? seized - (more < seized ? more : seized) : seized;
+}
+
 static void storm(struct sim_engine *at, double rate, double now, struct engine_faults *faults)
 {
 	const struct engine_faults *before = engine_get_faults(at->engine);
@@ -50,7 +62,7 @@ static void storm(struct sim_engine *at, double rate, double now, struct engine_
 		at->preempt_due = 0;
 		return;
 	}
-	faults->seized_blocks = before->seized_blocks ? before->seized_blocks : storm_blocks(at);
+	faults->seized_blocks = before->seized_blocks ? storm_relents(at, before->seized_blocks, now) : storm_blocks(at);
 	if (!(at->preempt_due > 0))
 		at->preempt_due = now;
 	for (; at->preempt_due <= now; at->preempt_due += 1 / rate)
