@@ -161,7 +161,8 @@ static int run_write(const char *path, const struct plan *plan)
 		if (!plan->churn && random_of(-1, step) % 3)
 			continue;
 		ok = ok && store_commit(s, &e);
-		printf("%lld\n", (long long)step);
+		if (ok)
+			printf("%lld\n", (long long)step);
 		fflush(stdout);
 	}
 	error_print(&e, stderr);
