@@ -23,6 +23,9 @@ struct scene {
 	}
 
 #define ANSWERED "http_requests_total{handler=\"/v1/completions\",method=\"POST\",status=\"2xx\"} "
+/* An engine that stands still with three running, and before it its last step. */
+#define STANDS "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED
+#define LAST_STEP A(0, "running 3\nwaiting 0\nsteps 50\ntokens 100\nstop 9\n" ANSWERED "9"), A(10, STANDS "10")
 
 static const struct scene scenes[] = {
 	/* progress */
@@ -42,31 +45,13 @@ static const struct scene scenes[] = {
 		{ A(0, "running 9\nwaiting 40\nkv 0.99\nsteps 5\ntokens 5"), A(15, "running 9\nwaiting 40\nkv 0.99\nsteps 5\ntokens 5"),
 			A(30, "running 9\nwaiting 40\nkv 0.99\nsteps 5\ntokens 5") },
 		"stale-gauges", "kv-pressure queue-backlog" },
-	{ "all clients left at once, and nobody came since",
-		{ A(0, "running 3\nwaiting 0\nsteps 50\ntokens 100\nstop 9\n" ANSWERED "9"),
-			A(10, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "10"),
-			A(20, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13"),
-			A(50, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13"),
-			A(90, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13") },
+	{ "all clients left at once, and nobody came since", { LAST_STEP, A(20, STANDS "13"), A(50, STANDS "13"), A(90, STANDS "13") },
 		"stale-gauges", "engine-stalled" },
 	{ "clients leave an engine that stands still, one after the other",
-		{ A(0, "running 3\nwaiting 0\nsteps 50\ntokens 100\nstop 9\n" ANSWERED "9"),
-			A(10, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "10"),
-			A(20, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "11"),
-			A(50, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "12"),
-			A(90, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13") },
-		"engine-stalled", "" },
+		{ LAST_STEP, A(20, STANDS "11"), A(50, STANDS "12"), A(90, STANDS "13") }, "engine-stalled", "" },
 	{ "all left an engine that stands still, and who comes leaves too",
-		{ A(0, "running 3\nwaiting 0\nsteps 50\ntokens 100\nstop 9\n" ANSWERED "9"),
-			A(10, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "10"),
-			A(20, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13"),
-			A(50, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "13"),
-			A(90, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "14") },
-		"engine-stalled", "" },
-	{ "whether clients left before the first scrape is not known",
-		{ A(0, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "20"),
-			A(10, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "20"),
-			A(90, "running 3\nwaiting 0\nsteps 60\ntokens 200\nstop 10\n" ANSWERED "20") },
+		{ LAST_STEP, A(20, STANDS "13"), A(50, STANDS "13"), A(90, STANDS "14") }, "engine-stalled", "" },
+	{ "whether clients left before the first scrape is not known", { A(0, STANDS "20"), A(10, STANDS "20"), A(90, STANDS "20") },
 		"engine-stalled", "" },
 	{ "tokens flow, whatever the step counter says",
 		{ A(0, "running 2\nsteps 5\ntokens 100"), A(45, "running 2\nsteps 5\ntokens 900"),
