@@ -21,7 +21,7 @@ static bool basic_matches(struct str header, struct str token)
 	bool matches = false;
 
 	buf_init(&plain, CREDENTIALS_MOST);
-	buf_init(&bearer, CREDENTIALS_MOST);
+	buf_init(&bearer, 2 * CREDENTIALS_MOST); /* whatever fits in the other, and a word */
 	if (str_eq_nocase(str_head(header, 6), STR("Basic ")) && base64_read(str_trim(str_skip(header, 6)), &plain) && !plain.overflowed) {
 		ptrdiff_t colon = str_find(buf_str(&plain), ':');
 		/* The one comparison that takes the same time whatever was sent. */
