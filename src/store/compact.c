@@ -13,8 +13,7 @@ enum {
 	FULL_MOST = 4,          /* of a full chunk's rows */
 	SAMPLES_MOST = 1 << 20, /* at once: some 30 ms */
 	GAP_MS_MOST = 2 * HOUR_MS,
-	EACH_HOUR_MS = 20 * 1000, /* between samples: chunks end at hours, */
-	SIXTH_HOUR_MS = 60 * 1000 /* at every sixth, or at half days */
+	SIXTH_INTERVAL_MS = 60 * 1000 /* between samples: chunks end at every sixth hour, with more at half days */
 };
 
 static uint64_t span_ms(int64_t first_ms, int64_t last_ms)
@@ -123,7 +122,7 @@ static int64_t period_ms(const struct compacting *c)
 		steps += c->sources[n].chunk->rows - 1;
 	}
 	uint64_t interval = steps ? span / steps : HOUR_MS;
-	return HOUR_MS * (interval <= EACH_HOUR_MS ? 1 : interval <= SIXTH_HOUR_MS ? CUT_HOURS : 2 * CUT_HOURS);
+	return HOUR_MS * (interval <= CUT_INTERVAL_MS ? 1 : interval <= SIXTH_INTERVAL_MS ? CUT_HOURS : 2 * CUT_HOURS);
 }
 
 /* The end of the period that t_ms lies in: a sample at a full hour is the last one of it. */
